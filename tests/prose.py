@@ -73,7 +73,8 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             public = isinstance(node, ast.Module) or not node.name.startswith("_")
             if public and (text := ast.get_docstring(node)):
-                yield text
+                # A line for each parameter of a function that is not in the reference.
+                yield re.sub(r"^ *\*{,2}\w+(, \*{,2}\w+)*: ", "\n\n", text, flags=re.M)
 
 
 def messages(tree: ast.Module) -> Iterator[str]:

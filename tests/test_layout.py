@@ -41,7 +41,7 @@ FLOORS = (
     "registry",
     "declared",
     "datasets documents linear",
-    "errors",
+    "docstrings errors",
 )
 """The folders of the package, and its files that stand in none, from the top to the ground.
 Imports go down, also those inside functions and those that only a type checker reads; folders of

@@ -74,22 +74,15 @@ class Curve(Protocol):
 def curves_of(first: Curve | Raw, second: Curve | Raw) -> tuple[Cumulative, Cumulative]:
     """Return the CDFs of both. Raw values are read in the unit of the other, and each is a step.
 
-    Parameters
-    ----------
-    first, second : Distribution, SignedEstimate, Cumulative or array_like
-        Two results with a `cumulative`, or raw values in the unit of the other one.
+    first, second: Two results with a `cumulative`, or raw values in the unit of the other one.
+
+    Raises ArgumentError when an argument has no CDF and is no list of values.
+    Raises DomainError when it is a distribution of labels, or values cannot be read.
 
     Returns
     -------
     first, second : Cumulative
         CDFs, on the circle of either.
-
-    Raises
-    ------
-    ArgumentError
-        When an argument has no CDF and is no list of values.
-    DomainError
-        When it is a distribution of labels, or values cannot be read.
     """
     domains = [each.domain for each in (first, second) if hasattr(each, "domain")]
     unit: Unit = domains[0].unit if domains else "number"

@@ -26,6 +26,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self, TypeVar
 
+from lapwing.docstrings import Documented
 from lapwing.errors import ArgumentError, FormatError, LapwingError, TallyError, kind_of
 
 Built = TypeVar("Built")
@@ -39,8 +40,8 @@ LARGEST = 2**63 - 1
 """The largest whole number in a document, of either sign: the answers of a release have 64 bits."""
 
 LARGEST_EXACT = Fraction(10**100)
-"""Exact numbers in a document lie between this and its inverse, or are 0: far more than any
-promise, and few enough digits for exact arithmetic."""
+"""Exact numbers in a document lie between this and its inverse, or are 0."""
+# Far more than any promise, and few enough digits for exact arithmetic.
 
 _NUMBERS = {int, float}
 
@@ -68,10 +69,8 @@ _TABLES = {
 def canonical(document: Any) -> bytes:
     """Return the canonical JSON (RFC 8785) of a document: the same bytes in every language.
 
-    Raises
-    ------
-    FormatError
-        When it has none, for example because it holds a whole number beyond 2^53 - 1.
+    Raises FormatError when it has none, for example because it holds a whole number beyond 2^53 -
+    1.
     """
     import rfc8785  # not needed to import lapwing
 
@@ -95,11 +94,8 @@ def fingerprint(document: Any) -> str:
 def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
     """Return the JSON object in a string, which may begin with a byte order mark.
 
-    Raises
-    ------
-    FormatError
-        When it is not JSON in UTF-8, not an object, or repeats a key. `name` names it in the
-        message.
+    Raises FormatError when it is not JSON in UTF-8, not an object, or repeats a key. `name` names
+    it in the message.
     """
     if not isinstance(text, str | bytes):
         raise FormatError(f"{name} must be a JSON text, got {kind_of(text)}")
@@ -192,7 +188,7 @@ def opening(path: Path) -> Iterator[None]:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from None
 
 
-class Stored:
+class Stored(Documented):
     """What is stored as a JSON document: its text and its file follow from the document.
 
     A class adds `to_document` and `from_document`.
@@ -364,11 +360,7 @@ def require_plain(document: Any, *, name: str) -> None:
     Objects, lists, valid Unicode, finite numbers of at most 64 bits, at most a hundred levels.
     O(size); what follows may then compute with it without looking out for other kinds of value.
 
-    Parameters
-    ----------
-    document : Any
-    name : str
-        What it is, for the message.
+    name: What it is, for the message.
     """
     level = [document]
     for _ in range(DEEPEST):
@@ -420,14 +412,9 @@ def _require_numbers(numbers: list[Any], name: str) -> None:
 def require_spelling(document: Any, written: Any, *, name: str) -> None:
     """Raise FormatError unless a document is the one that is written for what was read from it.
 
-    Parameters
-    ----------
-    document : Any
-        As it came, checked by :func:`require_plain`.
-    written : Any
-        The document of the object that was made of it.
-    name : str
-        What it is, for the message, which names the place and how to write it.
+    document: As it came, checked by :func:`require_plain`.
+    written: The document of the object that was made of it.
+    name: What it is, for the message, which names the place and how to write it.
     """
     found = _difference(document, written, "")
     if found is not None:
@@ -479,17 +466,10 @@ def describe_value(value: Any) -> str:
 def spelled_number(text: Any, *, name: str) -> Fraction:
     """Return the exact number that a document holds as a string such as ``"3"`` or ``"1/3"``.
 
-    Parameters
-    ----------
-    text : Any
-        A quotient in lowest terms, or a whole number.
-    name : str
-        What it is, for the message.
+    text: A quotient in lowest terms, or a whole number.
+    name: What it is, for the message.
 
-    Raises
-    ------
-    FormatError
-        When it is written in another way, or is neither 0 nor in [1e-100, 1e100].
+    Raises FormatError when it is written in another way, or is neither 0 nor in [1e-100, 1e100].
     """
     readable = isinstance(text, str) and len(text) <= _LONGEST_EXACT and _EXACT.fullmatch(text)
     if not readable:
@@ -517,15 +497,10 @@ def replacing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterato
     content is on the disk before the name changes, so a crash leaves the old file or the new one.
     When the block has ended, also a loss of power leaves the new one.
 
-    Parameters
-    ----------
-    path : Path
-        Its folder must exist.
-    mode : int
-        Permission bits of the new file, before the process's umask.
-    absent : bool
-        Whether nothing may have the name when the block ends. Then an ArgumentError, and what has
-        the name stays: of several processes, one gives its file the name.
+    path: Its folder must exist.
+    mode: Permission bits of the new file, before the process's umask.
+    absent: Whether nothing may have the name when the block ends. Then an ArgumentError, and what
+        has the name stays: of several processes, one gives its file the name.
     """
     folder = path.parent
     try:

@@ -81,10 +81,7 @@ def with_directions(
 ) -> Names:
     """Return a package's lazy `__getattr__`, `__dir__` and `__all__`. The first gives directions.
 
-    Parameters
-    ----------
-    attribute, directory, names : callable, callable, list of str
-        What `lazy_loader` made for the package.
+    attribute, directory, names: What `lazy_loader` made for the package.
     """
 
     def getattribute(name: str) -> object:

@@ -58,16 +58,10 @@ def hint(word: str, table: Mapping[str, Any]) -> str:
 class Registry(Mapping[str, type[Any]]):
     """Classes by their names.
 
-    Parameters
-    ----------
-    kind : str
-        Name of the kind of method, for messages.
-    protocol : str
-        "module:class" of what each of them must have.
-    folder : str
-        The module that offers ours, but for those of a wing.
-    classes : str
-        Their names, with blanks between. A document writes SquareWave as "square-wave".
+    kind: Name of the kind of method, for messages.
+    protocol: "module:class" of what each of them must have.
+    folder: The module that offers ours, but for those of a wing.
+    classes: Their names, with blanks between. A document writes SquareWave as "square-wave".
     """
 
     def __init__(self, kind: str, protocol: str, folder: str, classes: str) -> None:
@@ -106,16 +100,10 @@ class Registry(Mapping[str, type[Any]]):
     def resolve(self, given: Any) -> Any:
         """Return the given method, or that of the name, with its default parameters.
 
-        Parameters
-        ----------
-        given : object or str
-            An instance, or a name in the table.
+        given: An instance, or a name in the table.
 
-        Raises
-        ------
-        ArgumentError
-            When it is a name that is not in the table, or that of a class whose parameters must be
-            given. Also when it is a class, or another object.
+        Raises ArgumentError when it is a name that is not in the table, or that of a class whose
+        parameters must be given. Also when it is a class, or another object.
         """
         if isinstance(given, str):
             if given not in self:
@@ -202,11 +190,9 @@ RANDOMIZERS = Registry(
     Wavelet BoxWave MultiscaleBoxes
     """,
 )
-"""Every randomizer that a document may name. Adding one of ours is adding a word.
-
-StochasticRounding is not among them: its two outputs say the mean and nothing else, and a survey
-is decoded to a distribution.
-"""
+"""Every randomizer that a document may name."""
+# Adding one of ours is adding a word. StochasticRounding is not among them: its two outputs say the
+# mean and nothing else, and a survey is decoded to a distribution.
 
 DECODERS = Registry(
     "decoder",
@@ -270,14 +256,9 @@ Names = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 def near_name(name: str, names: list[str], places: Mapping[str, str]) -> str:
     """Return words that suggest the nearest name: one of a package's own, or the place of another.
 
-    Parameters
-    ----------
-    name : str
-        Wrong name.
-    names : list of str
-        Names that the package offers.
-    places : dict of str to str
-        Where each of the other names is.
+    name: Wrong name.
+    names: Names that the package offers.
+    places: Where each of the other names is.
     """
     near = nearest(name, [*names, *places])
     shown = {**places, **{own: own for own in names}}
@@ -289,12 +270,8 @@ def attached(package: str, file: str) -> Names:
 
     A name that lives in a wing is answered with its place.
 
-    Parameters
-    ----------
-    package : str
-        Its `__name__`.
-    file : str
-        Its `__file__`.
+    package: Its `__name__`.
+    file: Its `__file__`.
     """
     attribute, directory, names = lazy_loader.attach_stub(package, file)
 

@@ -47,17 +47,10 @@ _LONGEST_LINE = 64 * 2**20
 class ReportFile:
     """A file of reports: what it says about them. The reports stay in the file.
 
-    Parameters
-    ----------
-    path : Path
-    survey : str or None
-        Fingerprint, 64 hex digits. None where no survey asked for them.
-    randomizer : str
-        Fingerprint.
-    reports : int, optional
-        How many it holds. None where only reading all of them tells.
-    standing : {"seeded"}, optional
-        That a seed drew the reports.
+    survey: Fingerprint, 64 hex digits. None where no survey asked for them.
+    randomizer: Fingerprint.
+    reports: How many it holds. None where only reading all of them tells.
+    standing: That a seed drew the reports.
     """
 
     path: Path
@@ -86,13 +79,8 @@ class ReportFile:
 class JobProgress:
     """What a job has done so far. The job itself reads it and goes on.
 
-    Parameters
-    ----------
-    path : Path
-    job : dict
-        What the job was asked to do.
-    done : int
-        Files that were counted, or tiles that were searched.
+    job: What the job was asked to do.
+    done: Files that were counted, or tiles that were searched.
     """
 
     path: Path
@@ -104,13 +92,7 @@ class JobProgress:
 class CollectorExport:
     """The state of a survey that a collector exported. `lapwing collector import` reads it.
 
-    Parameters
-    ----------
-    path : Path
-    survey : Survey
-    state : {"draft", "published", "retired"}
-    epochs : int
-        How many there are.
+    epochs: How many there are.
     """
 
     path: Path

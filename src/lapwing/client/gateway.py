@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lapwing.client.collector_address import CollectorAddress
-from lapwing.client.device import segment_number
+from lapwing.client.device import Device, segment_number
 from lapwing.client.device_file import DeviceFile
 from lapwing.client.outbox import (
     KEEP_DAYS,
@@ -21,6 +21,7 @@ from lapwing.client.outbox import (
     wait_again,
 )
 from lapwing.client.sending import SendResult, send
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.messages.batch import MOST_BYTES, MOST_REPORTS, Batch, check_epoch_name
@@ -211,24 +212,13 @@ class Gateway:
             found = of_pile(connection, survey.fingerprint, epoch, pile)
         return [batch for batch, _ in found]
 
+    @inherits(Device.send)
     def send(
         self, collector: CollectorAddress | str, *, patience: Patience | None = None
     ) -> SendResult:
         """Send the waiting batches.
 
         See :func:`lapwing.client.sending.send`.
-
-        Parameters
-        ----------
-        collector : CollectorAddress or str
-            Address of the collector.
-        patience : Patience, optional
-            Attempts and pauses. Default: ``Patience()``.
-
-        Returns
-        -------
-        SendResult
-            Numbers of batches that were stored, refused and are waiting, and the problems.
         """
         return send(Outbox(self.file), collector, patience or Patience())
 

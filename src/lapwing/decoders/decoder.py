@@ -30,8 +30,8 @@ class Decoder(Protocol):
     """Kebab-case name in documents and on the command line."""
 
     reads: ClassVar[Kind]
-    """Kind of observation that it decodes: counts, stored reports, or a curator's release.
-    A decoder of counts also decodes stored reports, which are counted first."""
+    """Kind of observation that it decodes: counts, stored reports, or a curator's release."""
+    # A decoder of counts also decodes stored reports, which are counted first.
 
     def decode(self, channel: Any, observation: Any, /) -> Distribution:
         """Return the estimate.
@@ -46,7 +46,7 @@ class Decoder(Protocol):
         Returns
         -------
         Distribution
-            Estimate.
+            Estimate, with intervals where the decoder has them.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Decoder(Protocol):
         MismatchError
             When the observation was made for another channel.
         TallyError
-            When a tally holds no reports.
+            When the observation is a tally without reports.
         """
         ...
 
@@ -85,10 +85,7 @@ def check_reads(decoder: Any) -> None:
 def require_answer(answer: Any, domain: Domain, name: str) -> None:
     """Refuse an object that is no answer of a decoder, which a custom one may return.
 
-    Raises
-    ------
-    ArgumentError
-        When it is not a result, or on another domain than the channel's.
+    Raises ArgumentError when it is not a result, or on another domain than the channel's.
     """
     if getattr(answer, "_kind", None) not in _ANSWERS:
         raise ArgumentError(
@@ -121,22 +118,14 @@ def distribution_of(
 ) -> Distribution:
     """Return decoded masses with what every estimate carries on from what was observed.
 
-    Parameters
-    ----------
-    channel : Channel
-        Its domain, and the guarantee under which the reports were collected.
-    observation : Observation
-        For the number of people.
-    mass : numpy.ndarray
-        float64 [domain.size].
-    provenance : dict
-        How: :func:`decoder_document`, and what the decoder learned on the way. The number of steps
-        that a picture of the density has is added (:func:`resolved_steps`).
-    uncertainty : Uncertainty, optional
-        Error distribution. Without one there is no band.
-    signed : SignedEstimate, optional
-        The estimate before it became a distribution. It gets the guarantee and the provenance of
-        the distribution.
+    channel: Its domain, and the guarantee under which the reports were collected.
+    observation: For the number of people.
+    mass: float64 [domain.size].
+    provenance: How: :func:`decoder_document`, and what the decoder learned on the way. The number
+        of steps that a picture of the density has is added (:func:`resolved_steps`).
+    uncertainty: Error distribution. Without one there is no band.
+    signed: The estimate before it became a distribution. It gets the guarantee and the provenance
+        of the distribution.
     """
     if isinstance(channel.domain, Product):
         # Most callers decode one attribute, so the declared type is that of its result.
@@ -186,10 +175,7 @@ _DRAWS_OF_PAIRS = 200
 def required(part: object, kind: type[Part], refusal: str) -> Part:
     """Return a part of a channel that a decoder needs: its operator or its distribution.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        With the words of `refusal`, when it is of another class.
+    Raises UnsupportedChannelError with the words of `refusal`, when it is of another class.
     """
     if not isinstance(part, kind):
         raise UnsupportedChannelError(refusal)

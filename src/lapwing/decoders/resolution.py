@@ -43,11 +43,7 @@ def steps_entry(channel: Any, reports: int) -> dict[str, int]:
 def resolved_steps(channel: Channel, reports: int) -> int | None:
     """Return the most steps of a density that so many reports can distinguish, None for labels.
 
-    Parameters
-    ----------
-    channel : Channel
-    reports : int
-        People.
+    reports: People.
 
     Notes
     -----
@@ -82,12 +78,7 @@ def step_error(channel: Channel, reports: int, steps: int) -> float:
 
     The root mean square over the steps, infinite where they cannot be estimated.
 
-    Parameters
-    ----------
-    channel : Channel
-        On an ordered domain.
-    reports : int
-    steps : int
+    channel: On an ordered domain.
     """
     known = _unit_errors(channel.fingerprint, channel.domain.size)
     if steps not in known:

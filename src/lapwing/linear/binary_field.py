@@ -21,10 +21,7 @@ MODULI = (
 class BinaryField:
     """The field of 2^bits elements. :func:`binary_field` keeps those that were made.
 
-    Parameters
-    ----------
-    bits : int
-        k, in 1..16.
+    bits: k, in 1..16.
 
     Attributes
     ----------

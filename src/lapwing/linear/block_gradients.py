@@ -29,10 +29,8 @@ def solved(
 ) -> Matrix:
     """Return the solutions of a stack of right-hand sides, by at most so many rounds.
 
-    Raises
-    ------
-    TooRoundedError
-        When solutions in single precision are not what the iteration takes them to be.
+    Raises TooRoundedError when solutions in single precision are not what the iteration takes them
+    to be.
 
     Notes
     -----

@@ -32,10 +32,7 @@ def compiled(*, inline: Literal["never", "always"] = "never") -> Callable[[Any],
     is read-only, of a user without a home, as in a container, has neither: then it is compiled
     again in every process, which a warning says once.
 
-    Parameters
-    ----------
-    inline : {"never", "always"}
-        "always" for what runs within another loop.
+    inline: "always" for what runs within another loop.
     """
 
     def decorate(function: Any) -> Any:

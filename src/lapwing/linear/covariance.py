@@ -19,14 +19,9 @@ class Covariance:
     The distributions of counts have this shape (a multinomial is ``diag(g) - g g'``), and keeping
     it makes exact standard errors of an invertible channel O(size) instead of O(size^2).
 
-    Parameters
-    ----------
-    diagonal : numpy.ndarray
-        float64 [size].
-    factor : numpy.ndarray
-        float64 [size, rank].
-    signs : numpy.ndarray
-        float64 [rank]. Weights of the columns, of either sign.
+    diagonal: float64 [size].
+    factor: float64 [size, rank].
+    signs: float64 [rank]. Weights of the columns, of either sign.
     """
 
     diagonal: NDArray[np.float64]

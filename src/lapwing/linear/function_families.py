@@ -187,10 +187,7 @@ def orthonormal(functions: Vector) -> Vector:
     By QR, which keeps the order: row i is in the span of the first i + 1 functions. Equal points
     of weight ``2 / points`` each.
 
-    Raises
-    ------
-    ValueError
-        When the functions are not independent.
+    Raises ValueError when the functions are not independent.
     """
     weight = 2 / functions.shape[1]
     factor, upper = np.linalg.qr(functions.T * np.sqrt(weight))
@@ -209,10 +206,7 @@ UNIT = 2**20
 class Dictionary:
     """Curves on [-1, 1], of unit mean square, as seen by data on a grid.
 
-    Parameters
-    ----------
-    curves : numpy.ndarray
-        float64 [atoms, points]: values at the middles of the points of the grid. Read-only: one
+    curves: float64 [atoms, points]: values at the middles of the points of the grid. Read-only: one
         dictionary and its sensitivities are kept for many releases.
     """
 

@@ -24,12 +24,8 @@ class Memoized(Generic[Arguments, Result]):
     outside the lock, so that it may call itself and other threads need not wait. They may then
     compute one result twice, and all of them get the one that was kept first.
 
-    Parameters
-    ----------
-    function : callable
-        Pure, with hashable arguments.
-    most : int
-        Results to keep, at least 1. The one that was not asked for longest goes first.
+    function: Pure, with hashable arguments.
+    most: Results to keep, at least 1. The one that was not asked for longest goes first.
     """
 
     def __init__(self, function: Callable[Arguments, Result], most: int) -> None:

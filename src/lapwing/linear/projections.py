@@ -11,24 +11,14 @@ from lapwing.linear.arrays import Vector, Whole
 def simplex(
     point: NDArray[np.float64], *, weights: NDArray[np.float64] | None = None, total: float = 1.0
 ) -> NDArray[np.float64]:
-    """Return the non-negative vector of the given total that is nearest to a point.
+    """Return the non-negative vector of the given total that is nearest to a point: float64 [size].
 
     With equal weights this is Norm-Sub. It lowers every entry by the same amount, sets negative
     ones to zero, and repeats until the rest sums to the total.
 
-    Parameters
-    ----------
-    point : numpy.ndarray
-        float64 [size], finite.
-    weights : numpy.ndarray, optional
-        float64 [size], positive: minimize ``sum(weights * (x - point)^2)``. Default: all one.
-    total : float
-        Greater than 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 [size].
+    point: float64 [size], finite.
+    weights: float64 [size], positive: minimize ``sum(weights * (x - point)^2)``. Default: all one.
+    total: Greater than 0.
 
     Notes
     -----
@@ -70,19 +60,10 @@ def grouped_simplex(point: Vector, group: Whole, *, shared: float) -> Vector:
 
     S are the sums of x over the groups.
 
-    Parameters
-    ----------
-    point : numpy.ndarray
-        float64 [size], finite.
-    group : numpy.ndarray
-        int64 [size], from 0.
-    shared : float
-        Greater than -1 / (entries of the largest group), so that the minimum is at one place.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 [size].
+    point: float64 [size], finite.
+    group: int64 [size], from 0.
+    shared: Greater than -1 / (entries of the largest group), so that the minimum is at one place.
+    returns: float64 [size].
 
     Notes
     -----
@@ -126,17 +107,9 @@ def norm_sub(point: NDArray[np.float64], *, total: float = 1.0) -> NDArray[np.fl
     It is the same as :func:`lapwing.linear.projections.simplex` with equal weights, to rounding. It
     is ten times as fast at 65536 entries.
 
-    Parameters
-    ----------
-    point : numpy.ndarray
-        float64 [size], finite.
-    total : float
-        Greater than 0. Default: 1.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 [size].
+    point: float64 [size], finite.
+    total: Greater than 0. Default: 1.
+    returns: float64 [size].
 
     Notes
     -----
@@ -183,12 +156,8 @@ def spread(shares: NDArray[np.float64], *, kept: NDArray[np.bool_]) -> NDArray[n
     Where the kept shares already sum to one or more, or all are kept, they are projected on the
     simplex. The others then stay zero.
 
-    Parameters
-    ----------
-    shares : numpy.ndarray
-        float64 [size].
-    kept : numpy.ndarray
-        bool [size].
+    shares: float64 [size].
+    kept: bool [size].
     """
     positive = np.where(kept, np.maximum(shares, 0.0), 0.0)
     missing = 1 - float(positive.sum())

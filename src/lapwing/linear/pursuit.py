@@ -27,16 +27,11 @@ _DEPENDENT = 1e-10
 class Pursuit:
     """Where a pursuit ended.
 
-    Parameters
-    ----------
-    support : numpy.ndarray
-        int64 [taken], columns in the order in which they were taken.
-    values : numpy.ndarray
-        float64 [taken], their coefficients.
-    triangle, right : numpy.ndarray
-        Lower triangle L and vector b with ``|B_S x - target|^2 = |L' x - b|^2 + constant``.
-    exhausted : bool
-        Whether it ended because nothing was left to take, and not at its limit.
+    support: int64 [taken], columns in the order in which they were taken.
+    values: float64 [taken], their coefficients.
+    triangle, right: Lower triangle L and vector b with ``|B_S x - target|^2 = |L' x - b|^2 +
+        constant``.
+    exhausted: Whether it ended because nothing was left to take, and not at its limit.
     """
 
     support: NDArray[np.int64]
@@ -73,21 +68,15 @@ def matching_pursuit(
 ) -> Pursuit:
     """Return a sparse x for which ``operator x`` is near the target.
 
-    Parameters
-    ----------
-    operator : LinearOperator
-        Shape [rows, columns].
-    target : numpy.ndarray
-        float64 [rows].
-    norms : numpy.ndarray
-        float64 [columns], lengths of the columns of the operator. Columns of length 0 are left out.
-    most : int
-        Largest number of columns to take, at least 1.
-    threshold : float
-        Stop when no column correlates with the residual by more than this, in units of the target
-        for a column of length 1.
-    nonnegative : bool
-        Take only columns that correlate positively, and fit coefficients that are not negative.
+    operator: Shape [rows, columns].
+    target: float64 [rows].
+    norms: float64 [columns], lengths of the columns of the operator. Columns of length 0 are left
+        out.
+    most: Largest number of columns to take, at least 1.
+    threshold: Stop when no column correlates with the residual by more than this, in units of the
+        target for a column of length 1.
+    nonnegative: Take only columns that correlate positively, and fit coefficients that are not
+        negative.
 
     Notes
     -----
@@ -173,12 +162,8 @@ def _fitted(triangle: Vector, right: Vector, *, nonnegative: bool) -> Vector:
 def l1_ball(point: Vector, radius: float) -> Vector:
     """Return the nearest vector whose absolute values sum to at most a radius.
 
-    Parameters
-    ----------
-    point : numpy.ndarray
-        float64 [size].
-    radius : float
-        Not negative.
+    point: float64 [size].
+    radius: Not negative.
 
     Examples
     --------
@@ -209,20 +194,12 @@ def basis_pursuit(
 ) -> Solution:
     """Minimize ``sum |x|`` subject to ``|operator x - target| <= noise``.
 
-    Parameters
-    ----------
-    operator : LinearOperator
-        Shape [rows, size].
-    target : numpy.ndarray
-        float64 [rows].
-    noise : float
-        Euclidean length of the noise, at least 0.
-    nonnegative : bool
-        Also subject to ``x >= 0``.
-    tolerance : float
-        How much longer than `noise` the residual may be, as a part of the target's length.
-    limit : int
-        Largest number of gradient steps together.
+    operator: Shape [rows, size].
+    target: float64 [rows].
+    noise: Euclidean length of the noise, at least 0.
+    nonnegative: Also subject to ``x >= 0``.
+    tolerance: How much longer than `noise` the residual may be, as a part of the target's length.
+    limit: Largest number of gradient steps together.
 
     Notes
     -----

@@ -49,12 +49,8 @@ def left_inverse(columns: Matrix) -> Matrix:
 class PseudoMeasurement:
     """The quadratic log-likelihood of one week: ``score'a - a' information a / 2``.
 
-    Parameters
-    ----------
-    information : numpy.ndarray
-        float64 [state, state], symmetric, not negative.
-    score : numpy.ndarray
-        float64 [state].
+    information: float64 [state, state], symmetric, not negative.
+    score: float64 [state].
     """
 
     information: Matrix
@@ -65,21 +61,14 @@ class PseudoMeasurement:
 class Filtered:
     """The state week by week, given that week and those before it.
 
-    Parameters
-    ----------
-    predicted, mean : numpy.ndarray
-        float64 [weeks, state]: before and after the week's reports.
-    ahead, covariance : numpy.ndarray
-        float64 [weeks, state, state]: the same.
-    residual : numpy.ndarray
-        float64 [weeks, state]: the score of a week at its mean.
-    passed : numpy.ndarray
-        float64 [weeks, state, state]: ``(I + A P)^-1``, by which the score of later weeks reaches
-        the state before this one. The unit where nobody reported.
-    expected : numpy.ndarray
-        float64 [weeks, state, state]: the variance of the residual.
-    evidence : float
-        Logarithm of the probability of all reports, but for what does not depend on variances.
+    predicted, mean: float64 [weeks, state]: before and after the week's reports.
+    ahead, covariance: float64 [weeks, state, state]: the same.
+    residual: float64 [weeks, state]: the score of a week at its mean.
+    passed: float64 [weeks, state, state]: ``(I + A P)^-1``, by which the score of later weeks
+        reaches the state before this one. The unit where nobody reported.
+    expected: float64 [weeks, state, state]: the variance of the residual.
+    evidence: Logarithm of the probability of all reports, but for what does not depend on
+        variances.
     """
 
     predicted: Matrix
@@ -95,14 +84,9 @@ class Filtered:
 def filtered(looks: Sequence[PseudoMeasurement | None], first: Matrix, steps: Matrix) -> Filtered:
     """Run the Kalman filter: the state of every week given the weeks up to it.
 
-    Parameters
-    ----------
-    looks : sequence of PseudoMeasurement or None
-        One for each week. None where nobody reported.
-    first : numpy.ndarray
-        float64 [state, state]: prior covariance of the first week, whose mean is zero.
-    steps : numpy.ndarray
-        float64 [weeks, state]: variances of the step into each week, which come true also where
+    looks: One for each week. None where nobody reported.
+    first: float64 [state, state]: prior covariance of the first week, whose mean is zero.
+    steps: float64 [weeks, state]: variances of the step into each week, which come true also where
         nobody reported. Those of the first week are not used.
 
     Notes
@@ -205,14 +189,9 @@ def own_evidence(look: PseudoMeasurement | None, own: Vector) -> float:
 class Smoothed:
     """The state week by week given all weeks.
 
-    Parameters
-    ----------
-    forward : Filtered
-    mean, covariance : numpy.ndarray
-        float64 [weeks, state] and [weeks, state, state].
-    score, precision : numpy.ndarray
-        float64 [weeks, state] and [weeks, state, state]: the score of this and all later weeks at
-        the predicted state, and its variance.
+    mean, covariance: float64 [weeks, state] and [weeks, state, state].
+    score, precision: float64 [weeks, state] and [weeks, state, state]: the score of this and all
+        later weeks at the predicted state, and its variance.
     """
 
     forward: Filtered

@@ -16,16 +16,10 @@ from lapwing.linear.arrays import Matrix, Vector
 class Solution:
     """Where an iteration ended.
 
-    Parameters
-    ----------
-    point : numpy.ndarray
-        float64 [size].
-    objective : float
-        Its value there. Larger or smaller is better as the method says.
-    iterations : int
-        Evaluations of the map.
-    converged : bool
-        Whether the stopping rule held before the limit.
+    point: float64 [size].
+    objective: Its value there. Larger or smaller is better as the method says.
+    iterations: Evaluations of the map.
+    converged: Whether the stopping rule held before the limit.
     """
 
     point: Vector
@@ -66,23 +60,14 @@ def projected_gradient(
 
     Accelerated projected gradient (FISTA) with restart whenever the momentum points uphill.
 
-    Parameters
-    ----------
-    operator : LinearOperator
-        Shape [rows, size].
-    target, weights : numpy.ndarray
-        float64 [rows]. Weights are not negative.
-    project : callable
-        Nearest point of the set.
-    start : numpy.ndarray
-        float64 [size], in the set.
-    tolerance : float
-        Stop when a step moves no entry by more than this.
-    limit : int
-        Most gradient steps.
-    lipschitz : float, optional
-        At least the largest eigenvalue of ``operator' diag(weights) operator``, where it is known,
-        else it costs fifty steps to find.
+    operator: Shape [rows, size].
+    target, weights: float64 [rows]. Weights are not negative.
+    project: Nearest point of the set.
+    start: float64 [size], in the set.
+    tolerance: Stop when a step moves no entry by more than this.
+    limit: Most gradient steps.
+    lipschitz: At least the largest eigenvalue of ``operator' diag(weights) operator``, where it is
+        known, else it costs fifty steps to find.
 
     Notes
     -----
@@ -135,20 +120,12 @@ def accelerated_fixed_point(
 ) -> Solution:
     """Maximize an objective that a map never lowers, extrapolating two steps of the map at once.
 
-    Parameters
-    ----------
-    improve : callable
-        The map, for example one step of expectation maximization for a penalized likelihood.
-    objective : callable
-        Its value at a point. The map must not lower it.
-    feasible : callable
-        Brings an extrapolated point back into the set on which the map works.
-    start : numpy.ndarray
-        float64 [size].
-    tolerance : float
-        Stop when a round raises the objective by less than this.
-    limit : int
-        Most evaluations of the map. A round takes three.
+    improve: The map, for example one step of expectation maximization for a penalized likelihood.
+    objective: Its value at a point. The map must not lower it.
+    feasible: Brings an extrapolated point back into the set on which the map works.
+    start: float64 [size].
+    tolerance: Stop when a round raises the objective by less than this.
+    limit: Most evaluations of the map. A round takes three.
 
     Notes
     -----
@@ -189,12 +166,8 @@ def extrapolated(
 ) -> tuple[Vector, float]:
     """Return where two steps of a map lead, and the length of SQUAREM by which they are stretched.
 
-    Parameters
-    ----------
-    point, first, second : numpy.ndarray
-        A point, where the map takes it, and where it takes that.
-    most : float
-        Greatest length. A length of 1 leads to `second`.
+    point, first, second: A point, where the map takes it, and where it takes that.
+    most: Greatest length. A length of 1 leads to `second`.
     """
     change = first - point
     bend = second - first - change
@@ -217,22 +190,12 @@ def quadratic_on_simplex(
     A primal-dual interior point: a few tens of steps however badly conditioned the matrix is,
     where projected gradients need tens of thousands.
 
-    Parameters
-    ----------
-    gram : numpy.ndarray
-        float64 [size, size], symmetric and positive semidefinite.
-    right : numpy.ndarray
-        float64 [size].
-    tolerance : float
-        Greater than 0: stop when the objective is within this of the minimum. That is proved by
-        :func:`gap`.
-    limit : int
-        Most steps.
-
-    Returns
-    -------
-    Solution
-        Its `converged` says whether the tolerance was met.
+    gram: float64 [size, size], symmetric and positive semidefinite.
+    right: float64 [size].
+    tolerance: Greater than 0: stop when the objective is within this of the minimum. That is proved
+        by :func:`gap`.
+    limit: Most steps.
+    returns: Its `converged` says whether the tolerance was met.
 
     Notes
     -----

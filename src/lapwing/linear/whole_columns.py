@@ -23,11 +23,8 @@ def whole(entries: Vector, *, unit: int) -> Whole:
 
     They are read-only: a sensitivity that was computed of them must stay theirs.
 
-    Raises
-    ------
-    ArgumentError
-        When an entry is not finite, or too large. It is asked before the cast, which would make
-        some whole number of anything.
+    Raises ArgumentError when an entry is not finite, or too large. It is asked before the cast,
+    which would make some whole number of anything.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.rint(np.asarray(entries, dtype=np.float64) * unit)
@@ -53,13 +50,9 @@ def _safe(columns: NDArray[Any]) -> NDArray[Any]:
 def most_moved(matrix: Whole, *, replaced: bool) -> tuple[int, int]:
     """Return the largest squared and the largest absolute distance that one row moves answers by.
 
-    Parameters
-    ----------
-    matrix : numpy.ndarray
-        int64 [answers, symbols], with a column for every symbol that a row can have, the missing
-        one too.
-    replaced : bool
-        True: a row goes from one symbol to another. False: it comes or goes.
+    matrix: int64 [answers, symbols], with a column for every symbol that a row can have, the
+        missing one too.
+    replaced: True: a row goes from one symbol to another. False: it comes or goes.
 
     Notes
     -----

@@ -118,11 +118,6 @@ class RunningPrefixSums(Mechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when the domain does not suit prefix sums.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts. Its symbols must be ordered.
-
         Raises
         ------
         ArgumentError
@@ -152,20 +147,8 @@ class RunningPrefixSums(Mechanism):
 
         Parameters
         ----------
-        domain : Domain
-            Domain of the exact counts.
         promise : Promise
             Privacy parameters of all rounds together, with public numbers of people.
-
-        Returns
-        -------
-        PrivacyLoss
-            Loss of all rounds together.
-
-        Raises
-        ------
-        ArgumentError, PrivacyError
-            For every reason for which :meth:`release` would be refused.
         """
         self.check(domain)
         noise, sensitivity = self._noise(domain.size, promise)
@@ -281,11 +264,6 @@ class RunningPrefixSums(Mechanism):
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
 
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
-
         Raises
         ------
         PrivacyError
@@ -299,11 +277,6 @@ class RunningPrefixSums(Mechanism):
 
     def combined(self, release: Release) -> NDArray[np.int64]:
         """Return the prefix-sum answers of all people so far, from those of the rounds.
-
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
 
         Returns
         -------

@@ -114,15 +114,8 @@ class HistogramQuery(LinearMechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when there are more cells than present symbols.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts. Its symbols must be ordered.
-
         Raises
         ------
-        ArgumentError
-            When there are more cells than symbols within the range.
         DomainError
             When the symbols have no order.
         """
@@ -140,23 +133,6 @@ class HistogramQuery(LinearMechanism):
         """Return the strategy: counts of cells.
 
         The symbols below and above the range, and the missing symbol, are cells of their own.
-
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-        neighbors : {"replace-one", "add-or-remove-one"}
-            Neighbor relation. It does not change the strategy.
-
-        Returns
-        -------
-        CellStrategy
-            Matrix that adds the counts of each cell.
-
-        Raises
-        ------
-        ArgumentError
-            When the domain does not suit the mechanism.
         """
         self.check(domain)
         held, outside = domain.left.size, len(domain.outside_indices)

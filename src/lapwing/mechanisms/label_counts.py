@@ -111,18 +111,7 @@ class LabelCounts(LinearMechanism):
     name: ClassVar[str] = "label-counts"
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError when there are more than 2^20 symbols.
-
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-
-        Raises
-        ------
-        ArgumentError
-            When there are more than 2^20 symbols.
-        """
+        """Raise ArgumentError when there are more than 2^20 symbols."""
         if domain.size > MOST_SYMBOLS:
             raise ArgumentError(
                 f"label counts are released for at most {MOST_SYMBOLS} symbols, got "
@@ -130,19 +119,6 @@ class LabelCounts(LinearMechanism):
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CountStrategy:
-        """Return the strategy: the counts of all symbols.
-
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-        neighbors : {"replace-one", "add-or-remove-one"}
-            Neighbor relation. It does not change the strategy.
-
-        Returns
-        -------
-        CountStrategy
-            Identity matrix over the symbols.
-        """
+        """Return the strategy: the counts of all symbols."""
         self.check(domain)
         return CountStrategy(domain.size)

@@ -175,12 +175,8 @@ def least_noise(
     Everything that a release can be refused for is refused here, so whoever asks for the loss
     before paying has asked for it all.
 
-    Raises
-    ------
-    ArgumentError
-        When the matrix has numbers that are too large for exact answers.
-    PrivacyError, MissingExtraError
-        As :func:`lapwing.privacy.integer_noise.calibrated`.
+    Raises ArgumentError when the matrix has numbers that are too large for exact answers.
+    Raises PrivacyError, MissingExtraError as :func:`lapwing.privacy.integer_noise.calibrated`.
     """
     if strategy.largest >= LARGEST_ENTRY:
         raise ArgumentError("the numbers of this strategy are too large for exact answers")
@@ -281,25 +277,7 @@ class LinearMechanism(Mechanism):
         return self._strategy(release.domain, release.parts[0].promise)
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return the privacy loss of a release, before anything is drawn.
-
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-        promise : Promise
-            Privacy parameters of the release.
-
-        Returns
-        -------
-        PrivacyLoss
-            Loss of the noise that :meth:`release` will draw.
-
-        Raises
-        ------
-        ArgumentError, PrivacyError, MissingExtraError
-            For every reason for which :meth:`release` would be refused.
-        """
+        """Return the privacy loss of a release, before anything is drawn."""
         strategy = self._strategy(domain, promise)
         noise, sensitivity = self.noise_for(strategy, promise)
         return noise.loss(sensitivity)
@@ -323,11 +301,6 @@ class LinearMechanism(Mechanism):
 
         A document is not trusted. The sensitivity is computed again, exactly.
 
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
-
         Raises
         ------
         PrivacyError
@@ -344,11 +317,6 @@ class LinearMechanism(Mechanism):
 
     def estimated_people(self, release: Release) -> int:
         """Return the estimated number of people: the sum of the noisy answers.
-
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
 
         Returns
         -------

@@ -38,8 +38,8 @@ _SLOPE, _BETWEEN, _WIDEST = 1.5, 0.72, 1.535
 """Parameters of :func:`_noise_shape`, and the largest distance of two of its columns."""
 
 _ROUGH = 2**8
-"""Entries of the rows are multiples of this part of the unit: far coarser than what machines could
-differ by, and the rounded rows are the strategy."""
+"""Entries of the rows are multiples of this part of the unit."""
+# Far coarser than what machines could differ by, and the rounded rows are the strategy.
 
 
 @dataclass(frozen=True)
@@ -298,15 +298,8 @@ class PrefixSums(LinearMechanism):
         Smooth rows need 64 to 4096 present symbols. Of a table by segment these limits hold for
         each segment, and the table has at most 2^20 cells.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts. Its symbols must be ordered.
-
         Raises
         ------
-        ArgumentError
-            When there are fewer or more symbols.
         DomainError
             When the symbols have no order.
         """
@@ -330,23 +323,6 @@ class PrefixSums(LinearMechanism):
         """Return the strategy: the square root of the prefix sums, and smooth rows where asked.
 
         Of a table by segment it is that of each segment.
-
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-        neighbors : {"replace-one", "add-or-remove-one"}
-            Neighbor relation. It does not change the strategy.
-
-        Returns
-        -------
-        SquareRootStrategy, BlendedStrategy or SegmentedStrategy
-            Matrix of whole numbers.
-
-        Raises
-        ------
-        ArgumentError
-            When the domain does not suit the mechanism.
         """
         self.check(domain)
         if isinstance(domain, Segmented):
@@ -357,18 +333,7 @@ class PrefixSums(LinearMechanism):
         return SquareRootStrategy(domain.size)
 
     def estimated_people(self, release: Release) -> int:
-        """Return the estimated number of people: the last prefix sum.
-
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
-
-        Returns
-        -------
-        int
-            Private estimate, which may be negative.
-        """
+        """Return the estimated number of people: the last prefix sum."""
         domain, answers = release.domain, release.answers[None]
         if isinstance(domain, Segmented):
             answers = release.answers.reshape(domain.segmentation.size, -1)

@@ -308,13 +308,8 @@ def _bounds(release: Release, confidence: float) -> PrivateBounds:
 def least_count(noise: Noise, *, cells: int, false_alarms: float) -> int:
     """Return the least count that the noise of no empty cell reaches, but for false alarms.
 
-    Parameters
-    ----------
-    noise : Noise
-    cells : int
-        All of which may be empty.
-    false_alarms : float
-        In (0, 1): the largest probability that any of them reaches it.
+    cells: All of which may be empty.
+    false_alarms: In (0, 1): the largest probability that any of them reaches it.
     """
     each, scale = false_alarms / cells, float(noise.scale)
     if noise.kind == "laplace":

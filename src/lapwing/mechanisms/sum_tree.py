@@ -201,15 +201,8 @@ class SumTree(LinearMechanism):
 
         Haar differences are for at most 2048 bins.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts. Its symbols must be ordered.
-
         Raises
         ------
-        ArgumentError
-            When there are fewer symbols, or more bins.
         DomainError
             When the symbols have no order.
         """
@@ -220,20 +213,8 @@ class SumTree(LinearMechanism):
 
         Parameters
         ----------
-        domain : Domain
-            Domain of the exact counts.
         neighbors : {"replace-one", "add-or-remove-one"}
             Neighbor relation. With "add-or-remove-one" the count of the root is asked also.
-
-        Returns
-        -------
-        TreeStrategy or HaarStrategy
-            Matrix from counts to the nodes or differences.
-
-        Raises
-        ------
-        ArgumentError
-            When the domain does not suit the mechanism.
         """
         self.check(domain)
         if self.strategy == "haar":
@@ -245,11 +226,6 @@ class SumTree(LinearMechanism):
 
     def estimated_people(self, release: Release) -> int:
         """Return the estimated number of people, from the first answer.
-
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
 
         Returns
         -------

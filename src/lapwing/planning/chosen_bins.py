@@ -49,15 +49,7 @@ def recommended_bins(epsilon: ExactNumber) -> int:
     Below epsilon 2, finer bins hold noise only. Above, they distinguish values that many people
     hold exactly, and cost nothing on other columns.
 
-    Parameters
-    ----------
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Number of bins.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
     """
     return BINS_FOR_ATOMS if exact_epsilon(epsilon) >= EPSILON_FOR_ATOMS else FEW_BINS
 
@@ -65,17 +57,9 @@ def recommended_bins(epsilon: ExactNumber) -> int:
 def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
     """Return an interval cut into about the number of bins that is wanted, and a sentence about it.
 
-    Parameters
-    ----------
-    domain : Domain
-        A domain that has its bins is returned as it is, with an empty sentence.
-    wanted : int
-        At least 1.
-
-    Returns
-    -------
-    (Domain, str)
-        The width is 1, 2, 2.5 or 5 times a power of ten. The width of dates is whole days. The
+    domain: A domain that has its bins is returned as it is, with an empty sentence.
+    wanted: At least 1.
+    returns: The width is 1, 2, 2.5 or 5 times a power of ten. The width of dates is whole days. The
         width of times is whole minutes, hours or days: a usual one, such as 5 minutes, where one
         fits. The width divides the range exactly and gives wanted / 2 to 2 * wanted bins. Of all
         such widths the nearest in number of bins is chosen, and of two as near the finer. On a

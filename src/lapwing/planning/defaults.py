@@ -23,8 +23,8 @@ from lapwing.registry import DECODERS
 D = TypeVar("D")
 
 NUMERIC_LIMIT = 4096
-"""Symbols of a numerical domain up to which the spectral prior is recommended: it then takes less
-than a second."""
+"""Symbols of a numerical domain up to which the spectral prior is recommended."""
+# It then takes less than a second.
 
 COUNTED_LIMIT = 1024
 """The same for randomizers that treat all symbols alike. Beyond, the prior wins nothing."""
@@ -53,11 +53,8 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
     distributed, in linear time. Fewer than 24 labels tell it too little: they, one-bit Haar
     coefficients and whatever is left get least squares on the simplex, which assumes nothing.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-    size : int, optional
-        Symbols at which it is decoded, without those below and above. Default: those of its domain.
+    size: Symbols at which it is decoded, without those below and above. Default: those of its
+        domain.
     """
     if randomizer.domain.name == Product.name:
         return _decoder_of_pairs(randomizer)
@@ -93,10 +90,7 @@ def _decoder_of_pairs(randomizer: Randomizer) -> Decoder:
 def named_decoder(randomizer: Randomizer) -> Any:
     """Return the decoder that a randomizer names, with the parameters that it names.
 
-    Raises
-    ------
-    ArgumentError
-        When no such decoder is registered.
+    Raises ArgumentError when no such decoder is registered.
     """
     name = randomizer.decoder
     if name not in DECODERS:

@@ -19,12 +19,8 @@ Errors = dict[str, dict[str, float]]
 class Sheet:
     """The errors of one pair at one number of symbols.
 
-    Parameters
-    ----------
-    epsilon, users : tuple of float
-        The nodes, increasing.
-    errors : mapping of str to mapping of str to numpy.ndarray
-        By distance and kind: float64 [epsilon, users], positive.
+    epsilon, users: The nodes, increasing.
+    errors: By distance and kind: float64 [epsilon, users], positive.
     """
 
     epsilon: tuple[float, ...]

@@ -47,19 +47,9 @@ def error_meaning(distance: str) -> str:
 def error_text(distance: str, error: float, domain: Domain) -> str:
     """Return a predicted error in the unit of the values, or in percentage points of shares.
 
-    Parameters
-    ----------
-    distance : str
-        Name of the distance.
-    error : float
-        Error in the unit that :data:`UNITS` names.
-    domain : Domain
-        Domain of the values.
-
-    Returns
-    -------
-    str
-        Error with its unit.
+    distance: Name of the distance.
+    error: Error in the unit that :data:`UNITS` names.
+    domain: Domain of the values.
 
     Examples
     --------
@@ -78,8 +68,8 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
 
 
 SPREAD = 1.5
-"""Nine in ten columns of a kind stay below this many times the mean of their kind. Measured on new
-columns, also real ones: "Predicted errors" in `benchmarks/accuracy/promises`."""
+"""Nine in ten columns of a kind stay below this many times the mean of their kind."""
+# Measured on new columns, also real ones: "Predicted errors" in `benchmarks/accuracy/promises`.
 
 
 @dataclass(frozen=True)
@@ -273,17 +263,8 @@ class ExpectedError(Mapping[str, ErrorByKind]):
 def people_needed(error_of: Callable[[int], float], target: float) -> float:
     """Return the smallest number of people whose error is at most the target, or infinity.
 
-    Parameters
-    ----------
-    error_of : callable
-        Error for a number of people. It falls with their number.
-    target : float
-        Largest acceptable error.
-
-    Returns
-    -------
-    int or float
-        Number of people.
+    error_of: Error for a number of people. It falls with their number.
+    target: Largest acceptable error.
 
     Examples
     --------

@@ -53,22 +53,14 @@ COMPRESSED = 2**14
 class Option:
     """A randomizer of labels with its costs.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        The randomizer.
-    empty : float
-        Variance of an unbiased share of zero, times the people.
-    slope : float
-        Variance that a share of one adds.
-    fixed_total : bool
-        Whether the unbiased shares always sum to one.
-    seconds : tuple of float
-        Approximate CPU seconds of a server, for each report and once. They are rough measurements
-        of this version on one machine. A third or three times that is possible.
-    crosstalk : float
-        Variance of a share that the other labels add, however many people report, where reports
-        have fewer outputs than labels. It is that of a Zipf distribution. Default: 0.
+    randomizer: The randomizer.
+    empty: Variance of an unbiased share of zero, times the people.
+    slope: Variance that a share of one adds.
+    fixed_total: Whether the unbiased shares always sum to one.
+    seconds: Approximate CPU seconds of a server, for each report and once. They are rough
+        measurements of this version on one machine. A third or three times that is possible.
+    crosstalk: Variance of a share that the other labels add, however many people report, where
+        reports have fewer outputs than labels. It is that of a Zipf distribution. Default: 0.
     """
 
     randomizer: Randomizer
@@ -216,16 +208,10 @@ def predicted_errors(
 
     Labels of compressed reports are not estimated one by one: there the reports are simulated.
 
-    Parameters
-    ----------
-    option : Option
-        Randomizer with its costs.
-    users : int
-        Number of people.
-    laws : mapping of str to numpy.ndarray
-        Shares of populations: float64 [size].
-    seed : int
-        Seed of the noise, the same for every number of people, so that errors fall smoothly.
+    option: Randomizer with its costs.
+    users: Number of people.
+    laws: Shares of populations: float64 [size].
+    seed: Seed of the noise, the same for every number of people, so that errors fall smoothly.
 
     Notes
     -----
@@ -302,14 +288,8 @@ SMALL_REPORT = 128
 class CategoricalChoice:
     """A randomizer of labels, for how many people, and what is expected of it.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-    users : int
-    expected : dict of str to ErrorByKind
-        By distance: ``"l1"`` and ``"mean_squared_error"`` of the recommended decoder on each of
-        the populations (up to 2^18 labels), and the ``"detectable_share"``.
-    reason : str
+    expected: By distance: ``"l1"`` and ``"mean_squared_error"`` of the recommended decoder on each
+        of the populations (up to 2^18 labels), and the ``"detectable_share"``.
     """
 
     randomizer: Randomizer
@@ -338,16 +318,10 @@ def categorical_choice(
 ) -> CategoricalChoice:
     """Return the choice for a domain without an order, see :func:`lapwing.recommend`.
 
-    Parameters
-    ----------
-    domain, epsilon, users, error, distance
-        As there.
-    report_bytes : int, optional
-        The most bytes that a report may have.
-    server_seconds : float, optional
-        The most CPU seconds that tally and decode may take, by a rough model.
-    like : numpy.ndarray, optional
-        float64 [size]: predict the errors on this population instead of the built-in ones.
+    domain, epsilon, users, error, distance: As there.
+    report_bytes: The most bytes that a report may have.
+    server_seconds: The most CPU seconds that tally and decode may take, by a rough model.
+    like: float64 [size]: predict the errors on this population instead of the built-in ones.
 
     Notes
     -----

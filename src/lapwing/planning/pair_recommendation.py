@@ -46,8 +46,8 @@ BINS = 64
 """Bins that an axis without bins gets, about."""
 
 MARGINAL_COST = 1.5
-"""How many times the error of a marginal is that of a survey which asks this attribute alone: the
-geometric mean of the benchmark ``accuracy/marginal_cost`` over epsilons 1, 2 and 4, rounded."""
+"""How many times the error of a marginal is that of a survey which asks this attribute alone."""
+# The geometric mean of the benchmark ``accuracy/marginal_cost`` over epsilons 1, 2 and 4, rounded.
 
 _RECTANGLES = 500
 
@@ -58,10 +58,7 @@ Pair = Callable[[int], Matrix]
 def reference_pairs(shape: tuple[int, int]) -> dict[str, Pair]:
     """Return made-up pairs of four kinds. A number picks a member of each, always the same one.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Symbols of both axes.
+    shape: Symbols of both axes.
     """
     return {
         "independent": lambda repeat: _mixed(shape, repeat, ridge=False, tied=False),
@@ -104,10 +101,7 @@ def _rows(shape: tuple[int, int], repeat: int) -> Matrix:
 def rectangle_error(answer: Matrix, truth: Matrix) -> float:
     """Return the root mean squared error of the probabilities of 500 random rectangles.
 
-    Parameters
-    ----------
-    answer, truth : numpy.ndarray
-        Shares of the cells.
+    answer, truth: Shares of the cells.
     """
     sums = np.zeros((answer.shape[0] + 1, answer.shape[1] + 1))
     sums[1:, 1:] = (answer - truth).cumsum(axis=0).cumsum(axis=1)
@@ -141,14 +135,7 @@ def simulated_pair_errors(
 ) -> dict[str, list[float]]:
     """Return the errors of decoding simulated reports, by pair, one for each repeat.
 
-    Parameters
-    ----------
-    randomizer : MultiscaleBoxes
-    users : int
-    pairs : mapping of str to callable
-        Shares of the cells by repeat.
-    repeats : int
-    seed : int
+    pairs: Shares of the cells by repeat.
     """
     decoder: Any = decoder_without_band(randomizer)
     found: dict[str, list[float]] = {name: [] for name in pairs}
@@ -198,13 +185,9 @@ def recommend_pairs(
 ) -> Recommendation:
     """Return the recommendation for pairs of which at least one axis is ordered.
 
-    Parameters
-    ----------
-    domain : Product
-        Its intervals may have no bins yet.
-    epsilon : Fraction
-    users, error, refine, like, repeats, seed
-        As of :func:`lapwing.recommend`, of which one of users and error is given.
+    domain: Its intervals may have no bins yet.
+    users, error, refine, like, repeats, seed: As of :func:`lapwing.recommend`, of which one of
+        users and error is given.
     """
     domain, bins_sentence = with_bins_of_axes(domain)
     column = None if like is None else _column(domain, like)

@@ -63,12 +63,8 @@ _LEFT = 0.1
 class CurveRisk:
     """Errors that reports about one column will leave.
 
-    Parameters
-    ----------
-    domain : Domain
-        Ordered.
-    mass : numpy.ndarray
-        float64 [domain.size], the column: a public one, or a published estimate.
+    domain: Ordered.
+    mass: float64 [domain.size], the column: a public one, or a published estimate.
     """
 
     def __init__(self, domain: Domain, mass: Vector) -> None:
@@ -103,10 +99,7 @@ class CurveRisk:
         Their score is what is expected on this column, and noise of the size it will have. Without
         noise, waves too small to be seen would count as waves that are known to be absent.
 
-        Parameters
-        ----------
-        information : numpy.ndarray
-            float64 [cells, cells], of all reports.
+        information: float64 [cells, cells], of all reports.
         """
         score = information @ self._mass + _root(information) @ self._draws[0]
         answer = None
@@ -122,14 +115,9 @@ class CurveRisk:
 
         Both are to the respondents: their sampling from a population is taken out.
 
-        Parameters
-        ----------
-        information : numpy.ndarray
-            float64 [cells, cells], of all reports.
-        prior : LearnedPrior
-            Prior of the column.
-        people : int
-            Number of respondents.
+        information: float64 [cells, cells], of all reports.
+        prior: Prior of the column.
+        people: Number of respondents.
         """
         zero = np.zeros(len(information))
         covariance = Posterior.of(information, zero, prior.mean, prior.covariance).covariance
@@ -149,12 +137,8 @@ class CurveRisk:
 class LearnedPrior:
     """Prior that a decoder has learned of a column, with what it could not exclude.
 
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [cells].
-    covariance : numpy.ndarray
-        float64 [cells, cells], with spikes that may be there unseen.
+    mean: float64 [cells].
+    covariance: float64 [cells, cells], with spikes that may be there unseen.
     """
 
     mean: Vector
@@ -205,16 +189,10 @@ def bent(
 ) -> tuple[Wave, ...]:
     """Return a table with other shares and widths.
 
-    Parameters
-    ----------
-    table : sequence of (kind, size, share)
-        Mixture components.
-    subsets : float
-        Factor of the share of all subsets. Waves get the rest.
-    narrow : float
-        Factor of the share of the narrowest wave among the waves.
-    widths : float
-        Factor of the waves' widths.
+    table: Mixture components.
+    subsets: Factor of the share of all subsets. Waves get the rest.
+    narrow: Factor of the share of the narrowest wave among the waves.
+    widths: Factor of the waves' widths.
     """
     waves = [part for part in table if part[0] == "wave"]
     sets = [(kind, size, share * subsets) for kind, size, share in table if kind != "wave"]
@@ -240,25 +218,14 @@ def planned_parts(
 ) -> tuple[Wave, ...]:
     """Return the components of least predicted error on a column, for :class:`MultiscaleWave`.
 
-    Parameters
-    ----------
-    domain : Domain
-        Ordered domain of at least 8 bins.
-    mass : numpy.ndarray
-        The column, float64 [domain.size]: a public one, or the published answer of a first epoch.
+    domain: Ordered domain of at least 8 bins.
+    mass: The column, float64 [domain.size]: a public one, or the published answer of a first epoch.
         The components reveal something of it, so it must not be anybody's secret.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-    users : int
-        Number of people who will report with these components.
-    before : sequence of (Channel, int)
-        Channels through which others have reported, and their numbers. Their reports and the new
-        ones will be decoded together. Default: none.
-
-    Returns
-    -------
-    tuple of (kind, size, share)
-        Mixture components.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    users: Number of people who will report with these components.
+    before: Channels through which others have reported, and their numbers. Their reports and the
+        new ones will be decoded together. Default: none.
+    returns: Mixture components.
 
     Notes
     -----
@@ -312,29 +279,16 @@ def next_randomizer(
 ) -> MultiscaleWave:
     """Return the multiscale wave of least predicted error when both epochs are decoded together.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        Randomizer of the epoch so far, over numbers. The new one has its domain and its epsilon.
-    answer : Distribution
-        Answer of its reports. All of them are counted as if this randomizer had made them. Where
-        several have, what is known already is slightly over- or underestimated.
-    users : int, optional
-        Number of people who will report next. Default: as many as have.
+    randomizer: Randomizer of the epoch so far, over numbers. The new one has its domain and its
+        epsilon.
+    answer: Answer of its reports. All of them are counted as if this randomizer had made them.
+        Where several have, what is known already is slightly over- or underestimated.
+    users: Number of people who will report next. Default: as many as have.
+    returns: Randomizer of the next epoch.
 
-    Returns
-    -------
-    MultiscaleWave
-        Randomizer of the next epoch.
-
-    Raises
-    ------
-    ArgumentError
-        When the answer is not one of reports, or `users` is out of range.
-    DomainError
-        When the domain has no order, less than 8 bins or more than 65,536.
-    MismatchError
-        When the answer is on another domain.
+    Raises ArgumentError when the answer is not one of reports, or `users` is out of range.
+    Raises DomainError when the domain has no order, less than 8 bins or more than 65,536.
+    Raises MismatchError when the answer is on another domain.
     """
     domain = randomizer.domain
     if not domain.ordered or not LEAST <= domain.inside_size <= SYMBOL_LIMIT:

@@ -32,8 +32,9 @@ ALARM = 1e-4
 """At most this p-value sounds the alarm. It is a bound: honest tallies reach it more rarely."""
 
 SIMULATIONS = 49
-"""Honest tallies simulated at the fit. Their mean and spread give the p-value by a gamma
-distribution, the shape of a chi-square. The spread is known to 10 %."""
+"""Honest tallies simulated at the fit."""
+# Their mean and spread give the p-value by a gamma distribution, the shape of a chi-square. The
+# spread is known to 10 %.
 
 SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Shares of copied reports that are tried, to say which would have been seen."""
@@ -42,8 +43,8 @@ TRIES = 2
 """Forged tallies of a share, all of which must sound the alarm for it to count as seen."""
 
 DENSE = 1024
-"""Symbols up to which the smallest distance is found. Above, gradients
-come as near as they come, and the proved lower bound of the distance is used."""
+"""Symbols up to which the smallest distance is found."""
+# Above, gradients come as near as they come, and the proved lower bound of the distance is used.
 
 _PILOT = 200
 _STEPS = 500
@@ -115,28 +116,15 @@ class PoisoningAlarm:
 def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
     """Return whether honest people can have sent a tally.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        Randomizer whose channel has a joint distribution that can be simulated: all that send
-        codes, bits or sets.
-    tally : CountTally
-        Tally of at least one of its reports.
-    seed : int
-        Seed of the simulations, so that repeating gives the same answer. Default: 0.
+    randomizer: Randomizer whose channel has a joint distribution that can be simulated: all that
+        send codes, bits or sets.
+    tally: Tally of at least one of its reports.
+    seed: Seed of the simulations, so that repeating gives the same answer. Default: 0.
+    returns: Distance of the tally from honest ones, with its p-value.
 
-    Returns
-    -------
-    PoisoningAlarm
-        Distance of the tally from honest ones, with its p-value.
-
-    Raises
-    ------
-    UnsupportedChannelError
-        When the reports are stored, or the randomizer has no joint distribution to simulate
-        (hashing).
-    TallyError, MismatchError
-        When the tally is empty, or of another randomizer.
+    Raises UnsupportedChannelError when the reports are stored, or the randomizer has no joint
+    distribution to simulate (hashing).
+    Raises TallyError, MismatchError when the tally is empty, or of another randomizer.
 
     Notes
     -----

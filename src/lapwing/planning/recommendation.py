@@ -73,10 +73,7 @@ DISTANCES = ("wasserstein", "kolmogorov_smirnov")
 class RiskTable:
     """Errors of all pairs.
 
-    Parameters
-    ----------
-    document : dict
-        Table as the benchmark writes it, see :func:`shipped`.
+    document: Table as the benchmark writes it, see :func:`shipped`.
     """
 
     document: dict[str, Any]
@@ -115,17 +112,11 @@ class RiskTable:
     def errors(self, pair: str, *, size: int, epsilon: float, users: float) -> Errors:
         """Return the predicted mean errors, by distance and kind of column.
 
-        Parameters
-        ----------
-        pair : str
-            One of :attr:`pairs`.
-        size : int
-            Number of bins. Between sizes errors are linear in the logarithms. Above the largest
+        pair: One of :attr:`pairs`.
+        size: Number of bins. Between sizes errors are linear in the logarithms. Above the largest
             they are those of the largest, where they hardly depend on it.
-        epsilon : float
-            Privacy parameter of one report, in (0, 24], in nats.
-        users : float
-            Number of people, at least 1.
+        epsilon: Privacy parameter of one report, in (0, 24], in nats.
+        users: Number of people, at least 1.
         """
         sizes = self.sizes(pair)
         if size < sizes[0]:
@@ -158,10 +149,8 @@ PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[CountTally]]] = {
     "square-wave": SquareWave,
     "subset-selection": least_variance,
 }
-"""The randomizers of numbers that are compared, each with its recommended decoder.
-
-Subsets of one symbol are randomized response, so that is among them.
-"""
+"""The randomizers of numbers that are compared, each with its recommended decoder."""
+# Subsets of one symbol are randomized response, so that is among them.
 
 
 def recommend(
@@ -381,12 +370,7 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
 class _Plan:
     """What is asked about a numerical domain.
 
-    Parameters
-    ----------
-    domain : Domain
-    epsilon : Fraction
-    distance, kind : str
-        What is to be small, on which column.
+    distance, kind: What is to be small, on which column.
     """
 
     domain: Domain

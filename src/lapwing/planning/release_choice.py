@@ -36,15 +36,14 @@ _PRIORS = (
     (0.5, 8.0, 2.0, 0.14),
     (0.0, 1.0, 1.0, 0.56),
 )
-"""Of each prior: the standard deviation of the first cosines of the density, the frequency from
-which they fall, how fast, and the reciprocal of the number of equal atoms."""
+"""Deviation of the first cosines, frequency where they fall, how fast, reciprocal of atoms."""
+# One row for each prior of the density, with equal atoms.
 
 _CLIPPED, _BOUND, _SUMS = 1.3, 1.08, 2.1
-"""Measured, and not in the prediction: the error of a histogram whose negative counts are set to
-zero, over that of the best linear decoder. That no count is below zero helps a decoder most where
-each bin is counted once. Each further level of a tree loses so much, prefix sums as much as
-two levels.
-"""
+"""Measured factors of errors that are not in the prediction."""
+# The error of a histogram whose negative counts are set to zero, over that of the best linear
+# decoder. That no count is below zero helps a decoder most where each bin is counted once. Each
+# further level of a tree loses so much, prefix sums as much as two levels.
 
 _LEAST_SEEN = 10.0
 """Fewer people than so many deviations of the noise in a count are taken for so many. Hardly
@@ -57,18 +56,11 @@ Measured, 8 cells have .5 to .8 of a tree's error up to there.
 class Choice:
     """The mechanism of least predicted error, and the one that comes next.
 
-    Parameters
-    ----------
-    mechanism : LinearMechanism
-        Chosen mechanism.
-    runner_up : LinearMechanism
-        The next one. The same where there is no other.
-    ratio : float
-        Predicted error of the runner-up over that of the chosen one, at least 1.
-    people : tuple of int
-        Numbers of people for which the errors were predicted. With a unit, of rows.
-    counted : {"people", "rows"}
-        Which of the two. Default: "people".
+    mechanism: Chosen mechanism.
+    runner_up: The next one. The same where there is no other.
+    ratio: Predicted error of the runner-up over that of the chosen one, at least 1.
+    people: Numbers of people for which the errors were predicted. With a unit, of rows.
+    counted: Which of the two. Default: "people".
     """
 
     mechanism: LinearMechanism
@@ -106,16 +98,10 @@ def least_error(
 ) -> Choice:
     """Return the mechanism of least predicted error.
 
-    Parameters
-    ----------
-    candidates : sequence of LinearMechanism
-        Mechanisms that suit the domain, at least one.
-    domain : Domain
-        Ordered domain of the exact counts.
-    promise : Promise
-        Privacy parameters of the release.
-    expected : int, optional
-        Expected number of people. Default: the mean logarithm of the errors of 1,000 to a
+    candidates: Mechanisms that suit the domain, at least one.
+    domain: Ordered domain of the exact counts.
+    promise: Privacy parameters of the release.
+    expected: Expected number of people. Default: the mean logarithm of the errors of 1,000 to a
         million people counts.
     """
     people = UNKNOWN if expected is None else (expected,)
@@ -138,21 +124,11 @@ def predicted_error(
 ) -> float:
     """Return the predicted error of the distribution function, in shares.
 
-    Parameters
-    ----------
-    mechanism : LinearMechanism
-        Mechanism of the release.
-    domain : Domain
-        Ordered domain of the exact counts.
-    promise : Promise
-        Privacy parameters of the release.
-    people : sequence of int
-        Numbers of people, at least one.
-
-    Returns
-    -------
-    float
-        Geometric mean over the numbers of people, over four priors, and over the mean and the
+    mechanism: Mechanism of the release.
+    domain: Ordered domain of the exact counts.
+    promise: Privacy parameters of the release.
+    people: Numbers of people, at least one.
+    returns: Geometric mean over the numbers of people, over four priors, and over the mean and the
         largest standard deviation along the curve. W1 and KS are near in proportion to these.
 
     Notes

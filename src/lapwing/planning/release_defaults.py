@@ -55,12 +55,8 @@ _SMOOTH, _SMOOTH_IN_NOISE, _MUCH_NOISE = 40, 50, 16.0
 def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
     """Return about how many bins to give an interval that is released: 256, or 1024 from epsilon 2.
 
-    Parameters
-    ----------
-    promise : Promise
-    by_segment : bool
-        Whether each segment of a table gets a distribution. With pure epsilon there are then 64
-        bins, because the noise in a share of a range grows with the number of its bins.
+    by_segment: Whether each segment of a table gets a distribution. With pure epsilon there are
+        then 64 bins, because the noise in a share of a range grows with the number of its bins.
 
     Notes
     -----
@@ -138,19 +134,13 @@ def mechanism_choice(
     polynomials, where there are bins enough. It is half where a sum has noise of 16 people and more
     (epsilon .2 at delta 1e-6), else two fifths.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain of the exact counts.
-    promise : Promise
-        Privacy parameters of the release.
-    expected : int, optional
-        Expected number of people (with a unit, of rows), at least 1. It must be public knowledge,
-        because the choice shows it. Default: the choice suits 1,000 to a million people
+    domain: Domain of the exact counts.
+    promise: Privacy parameters of the release.
+    expected: Expected number of people (with a unit, of rows), at least 1. It must be public
+        knowledge, because the choice shows it. Default: the choice suits 1,000 to a million people
         alike.
-    composed : bool
-        Whether a ledger composes the release with others. Gaussian noise composes more tightly, so
-        numbers then get it wherever the privacy guarantee has a delta. Default: False.
+    composed: Whether a ledger composes the release with others. Gaussian noise composes more
+        tightly, so numbers then get it wherever the privacy guarantee has a delta. Default: False.
 
     Notes
     -----

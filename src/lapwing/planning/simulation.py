@@ -138,23 +138,12 @@ _SEED = 5021
 
 
 def reference_column(kind: str, *, size: int, number: int, circular: bool = False) -> Vector:
-    """Return the masses of one made-up column.
+    """Return the masses of one made-up column: float64 [size], not negative, summing to one.
 
-    Parameters
-    ----------
-    kind : {"smooth", "multimodal", "spiky"}
-        Family of the column, one of :data:`KINDS`.
-    size : int
-        Number of bins, of equal width. A member has the same shape at every size.
-    number : int
-        Number of the member of the family, from 0.
-    circular : bool
-        Whether bumps continue beyond the end at the start. Default: False.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 [size], not negative, summing to one.
+    kind: Family of the column, one of :data:`KINDS`.
+    size: Number of bins, of equal width. A member has the same shape at every size.
+    number: Number of the member of the family, from 0.
+    circular: Whether bumps continue beyond the end at the start. Default: False.
 
     Examples
     --------
@@ -203,18 +192,9 @@ def column_on(
 ) -> Vector:
     """Return :func:`reference_column` on the first symbols of a domain, with nobody outside.
 
-    Parameters
-    ----------
-    domain : Domain
-    kind, number, circular
-        As there.
-    size : int
-        Symbols of the domain that the column is for, those outside among them.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 [size].
+    kind, number, circular: As there.
+    size: Symbols of the domain that the column is for, those outside among them.
+    returns: float64 [size].
     """
     outside = domain.outside_indices
     inner = reference_column(kind, size=size - len(outside), number=number, circular=circular)
@@ -247,23 +227,11 @@ def simulated_errors(
 ) -> dict[str, dict[str, list[float]]]:
     """Return the errors of decoding simulated reports, by distance and column, one per repeat.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        On an ordered domain.
-    decoder : Decoder
-    users : int
-        Number of people. Every repeat draws new ones from the column.
-    columns : mapping of str to callable
-        The masses by repeat: float64 [domain.size].
-    repeats : int
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``"wasserstein"``, as a share of the range, and ``"kolmogorov_smirnov"``. Both are distances
-        to the respondents in the bins of the domain, without differences inside a bin.
+    randomizer: On an ordered domain.
+    users: Number of people. Every repeat draws new ones from the column.
+    columns: The masses by repeat: float64 [domain.size].
+    returns: ``"wasserstein"``, as a share of the range, and ``"kolmogorov_smirnov"``. Both are
+        distances to the respondents in the bins of the domain, without differences inside a bin.
     """
     domain = randomizer.domain
     span = float(domain.right[-1] - domain.left[0])

@@ -41,21 +41,11 @@ _LONGEST_TEXT = 80
 def exact_epsilon(epsilon: Any) -> Fraction:
     """Return epsilon as the exact fraction that was written. 0.1 and "0.1" are the same.
 
-    Parameters
-    ----------
-    epsilon : int, float, str, Decimal or Fraction
-        In [1e-12, 24], nats, with a denominator of at most 10^30. A float means its shortest
+    epsilon: In [1e-12, 24], nats, with a denominator of at most 10^30. A float means its shortest
         decimal form, not its binary expansion. A string is a decimal or a quotient such as "1/3".
+    returns: Epsilon in nats.
 
-    Returns
-    -------
-    Fraction
-        Epsilon in nats.
-
-    Raises
-    ------
-    PrivacyError
-        When it is not a number, not finite, not in that range, or is a bool.
+    Raises PrivacyError when it is not a number, not finite, not in that range, or is a bool.
 
     Examples
     --------
@@ -109,22 +99,10 @@ def exact_number(number: Any, *, name: str) -> Fraction:
 
     Unlike :func:`exact_epsilon` it has no range, because sums of many epsilons are numbers as well.
 
-    Parameters
-    ----------
-    number : int, float, str, Decimal or Fraction
-        A float means its shortest decimal form, not its binary expansion.
-    name : str
-        Name of the number, for the message.
+    number: A float means its shortest decimal form, not its binary expansion.
+    name: Name of the number, for the message.
 
-    Returns
-    -------
-    Fraction
-        The number.
-
-    Raises
-    ------
-    PrivacyError
-        When it is not a number, not finite, or is a bool.
+    Raises PrivacyError when it is not a number, not finite, or is a bool.
 
     Examples
     --------
@@ -154,21 +132,10 @@ def check_whole(
 ) -> int:
     """Return a whole number as an int: also NumPy's, but no bool and no float.
 
-    Parameters
-    ----------
-    name : str
-        Name of the number, for the message.
-    value : Any
-        Number to be checked.
-    low, high : int
-        Least and largest legal number. None: no largest one.
-    error : type
-        Class of the error.
-
-    Returns
-    -------
-    int
-        The number.
+    name: Name of the number, for the message.
+    value: Number to be checked.
+    low, high: Least and largest legal number. None: no largest one.
+    error: Class of the error.
 
     Examples
     --------
@@ -191,20 +158,9 @@ def check_whole_field(made: Any, name: str, **limits: Any) -> None:
 def exact_delta(delta: Any) -> Fraction:
     """Return delta as the exact fraction that was written. 1e-6 and "1e-6" are the same.
 
-    Parameters
-    ----------
-    delta : int, float, str, Decimal or Fraction
-        Zero, or in [1e-30, 1).
+    delta: Zero, or in [1e-30, 1).
 
-    Returns
-    -------
-    Fraction
-        Delta.
-
-    Raises
-    ------
-    PrivacyError
-        When it is not a number in that range.
+    Raises PrivacyError when it is not a number in that range.
 
     Examples
     --------
@@ -252,10 +208,7 @@ def exponential_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
     bound. Once a term's ratio to its predecessor is below 1/2, the rest is less than that term.
     Both ends are rounded outwards to 256 binary digits so that they stay small.
 
-    Parameters
-    ----------
-    exponent : Fraction
-        In [0, 48].
+    exponent: In [0, 48].
     """
     if not 0 <= exponent <= 2 * MAXIMUM_EPSILON:
         raise PrivacyError("exponent", f"must be in [0, {2 * MAXIMUM_EPSILON}]", f"{exponent}")
@@ -282,10 +235,7 @@ def least_epsilon(ratio: Fraction) -> Fraction:
 
     It is the epsilon of a mechanism whose worst ratio is known exactly and was not chosen.
 
-    Parameters
-    ----------
-    ratio : Fraction
-        In [1, e^48].
+    ratio: In [1, e^48].
 
     Examples
     --------

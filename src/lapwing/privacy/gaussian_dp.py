@@ -129,17 +129,9 @@ def _tail_at(point: Fraction) -> tuple[Fraction, Fraction]:
 def delta_above(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     """Upper bound of the delta of a mu-GDP mechanism at an epsilon, as a fraction.
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        At least 0.
-    mu_squared : Fraction
-        At least 0.
-
-    Returns
-    -------
-    Fraction
-        Upper bound of delta, in [0, 1].
+    epsilon: At least 0.
+    mu_squared: At least 0.
+    returns: Upper bound of delta, in [0, 1].
 
     Notes
     -----
@@ -219,22 +211,11 @@ def largest_mu(epsilon: float, delta: float) -> float:
 def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Fraction) -> Fraction:
     """Return a standard deviation that makes a release (epsilon, delta)-private, with proof.
 
-    Parameters
-    ----------
-    epsilon, delta : Fraction
-        Privacy parameters, with epsilon > 0 and 0 < delta < 1.
-    squared_sensitivity : Fraction
-        Largest squared Euclidean distance of the true answers of two neighbors.
+    epsilon, delta: Privacy parameters, with epsilon > 0 and 0 < delta < 1.
+    squared_sensitivity: Largest squared Euclidean distance of the true answers of two neighbors.
+    returns: Of 32 significant bits, less than 1e-8 above the smallest that suffices.
 
-    Returns
-    -------
-    Fraction
-        Of 32 significant bits, less than 1e-8 above the smallest that suffices.
-
-    Raises
-    ------
-    PrivacyError
-        When delta is not in (0, 1).
+    Raises PrivacyError when delta is not in (0, 1).
 
     Examples
     --------
@@ -261,10 +242,7 @@ def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Frac
 def epsilon_above(delta: Fraction, mu_squared: Fraction) -> Fraction:
     """Return an epsilon, at most 1e-6 above the smallest, at which mu-GDP has this delta.
 
-    Raises
-    ------
-    PrivacyError
-        When delta is not in (0, 1), or no epsilon up to 1000 reaches it.
+    Raises PrivacyError when delta is not in (0, 1), or no epsilon up to 1000 reaches it.
     """
     if not 0 < delta < 1:
         raise PrivacyError("delta", "must be in (0, 1)", f"{float(delta):g}")

@@ -22,11 +22,7 @@ from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
 class Words:
     """A supply of random words, with the place up to which they are used.
 
-    Parameters
-    ----------
-    source : RandomSource
-    expected : int
-        About how many words will be used in all.
+    expected: About how many words will be used in all.
     """
 
     def __init__(self, source: RandomSource, *, expected: int) -> None:
@@ -62,23 +58,14 @@ def drawn_from(
 ) -> NDArray[np.int64]:
     """Return draws, each exactly as `one` makes it from the words in their order: int64 [count].
 
-    Parameters
-    ----------
-    source : RandomSource
-        Source of the words.
-    count : int
-        Number of draws, at least 0.
-    one : callable
-        One draw from an iterator of words and the two parts: the definition.
-    parts : tuple of int
-        The two whole numbers that a scale is made of.
-    compiled : callable or None
-        The same for many draws. It fills numbers from a place on, from words from a place on, and
-        returns how far it came in both. It stops before a draw that it cannot finish.
-    each : int
-        Approximate number of words of a draw.
-    plenty : int
-        Number of words that a draw practically never exceeds. With fewer left, the supply is
+    source: Source of the words.
+    count: Number of draws, at least 0.
+    one: One draw from an iterator of words and the two parts: the definition.
+    parts: The two whole numbers that a scale is made of.
+    compiled: The same for many draws. It fills numbers from a place on, from words from a place on,
+        and returns how far it came in both. It stops before a draw that it cannot finish.
+    each: Approximate number of words of a draw.
+    plenty: Number of words that a draw practically never exceeds. With fewer left, the supply is
         extended.
     """
     words = Words(source, expected=each * count)
@@ -124,21 +111,11 @@ def discrete_laplace(
     numbers this noise is the better one. Rounding a continuous Laplace variable gives the same
     epsilon and more variance.
 
-    Parameters
-    ----------
-    scale : Fraction
-        Positive, numerator and denominator at most 2^48.
-    count : int
-        At least 0.
-    source : RandomSource
-        Secure, but in tests and simulation.
-    compiled : bool
-        True: compiled, with the same words for the same draws, bit for bit.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 [count].
+    scale: Positive, numerator and denominator at most 2^48.
+    count: At least 0.
+    source: Secure, but in tests and simulation.
+    compiled: True: compiled, with the same words for the same draws, bit for bit.
+    returns: int64 [count].
 
     Notes
     -----
@@ -221,22 +198,12 @@ def rounded_normal(
 ) -> NDArray[np.int64]:
     """Rounded Gaussian noise: draws of ``round(scale * Z)``, Z standard normal, exactly.
 
-    Parameters
-    ----------
-    scale : Fraction
-        In [2^-16, 2^52], of at most 32 significant bits. See :func:`gaussian_dp.scale_up`.
-    count : int
-        Number of draws, at least 0.
-    source : RandomSource
-        Secure, but in tests and simulation.
-    compiled : bool
-        True: the common path of every draw is compiled. Both ways use the same words for the same
-        draws, bit for bit.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 [count].
+    scale: In [2^-16, 2^52], of at most 32 significant bits. See :func:`gaussian_dp.scale_up`.
+    count: Number of draws, at least 0.
+    source: Secure, but in tests and simulation.
+    compiled: True: the common path of every draw is compiled. Both ways use the same words for the
+        same draws, bit for bit.
+    returns: int64 [count].
 
     Notes
     -----
@@ -342,8 +309,9 @@ SMOOTHING = Fraction(1, 2**90)
 """Bound of zeta of theorem B, for a smoothing width of 2 and up to 2^20 numbers: 1.1e-28."""
 
 LEAST_SCALE = Fraction(1, 100)
-"""Of the noise in a document. One row changes an answer by at least 1, so no promise with an
-epsilon or mu of at most 24 is kept by less."""
+"""Least scale of the noise in a document."""
+# One row changes an answer by at least 1, so no promise with an epsilon or mu of at most 24 is kept
+# by less.
 
 LEAST_DISCRETE_SCALE = 2**10
 MOST_DISCRETE_NUMBERS = 2**20
@@ -354,12 +322,8 @@ MOST_DISCRETE_NUMBERS = 2**20
 class Sensitivity:
     """How far the exact answers of two neighbors can be apart, in whole numbers.
 
-    Parameters
-    ----------
-    squared : int
-        Largest squared Euclidean distance.
-    absolute : int
-        Largest sum of absolute differences.
+    squared: Largest squared Euclidean distance.
+    absolute: Largest sum of absolute differences.
     """
 
     squared: int
@@ -375,13 +339,9 @@ class Sensitivity:
 class Noise:
     """Distribution of independent noise on whole numbers.
 
-    Parameters
-    ----------
-    kind : {"normal", "laplace", "discrete-normal"}
-        "normal" is rounded Gaussian noise, and "laplace" discrete Laplace noise. "discrete-normal"
-        is discrete Gaussian noise as drawn by OpenDP, an optional dependency.
-    scale : Fraction
-        Standard deviation before rounding, or the scale of the discrete Laplace distribution.
+    kind: "normal" is rounded Gaussian noise, and "laplace" discrete Laplace noise.
+        "discrete-normal" is discrete Gaussian noise as drawn by OpenDP, an optional dependency.
+    scale: Standard deviation before rounding, or the scale of the discrete Laplace distribution.
     """
 
     kind: Kind
@@ -426,15 +386,8 @@ class Noise:
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Return the exact privacy loss of answers of a sensitivity under this noise.
 
-        Parameters
-        ----------
-        sensitivity : Sensitivity
-            Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
-
-        Returns
-        -------
-        PrivacyLoss
-            Loss of the answers.
+        sensitivity: Largest L1 norm and squared L2 norm by which the answers of two neighbors
+            differ.
 
         Notes
         -----
@@ -506,28 +459,15 @@ class Noise:
 def calibrated(promise: Promise, sensitivity: Sensitivity, *, kind: Kind | None = None) -> Noise:
     """Return the least noise with which answers of a sensitivity keep a privacy guarantee.
 
-    Parameters
-    ----------
-    promise : Promise
-        Privacy parameters of the answers.
-    sensitivity : Sensitivity
-        Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
-    kind : {"normal", "laplace", "discrete-normal"}, optional
-        Kind of the noise. Default: of the first two, the one of less variance among those that keep
-        the privacy guarantee.
+    promise: Privacy parameters of the answers.
+    sensitivity: Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
+    kind: Kind of the noise. Default: of the first two, the one of less variance among those that
+        keep the privacy guarantee.
+    returns: Noise that can be drawn.
 
-    Returns
-    -------
-    Noise
-        Noise that can be drawn.
-
-    Raises
-    ------
-    PrivacyError
-        When Gaussian noise is asked for with delta 0, or Laplace noise for mu. Also when the noise
-        would be too large to be drawn.
-    MissingExtraError
-        When discrete Gaussian noise is asked for and OpenDP is not installed.
+    Raises PrivacyError when Gaussian noise is asked for with delta 0, or Laplace noise for mu. Also
+    when the noise would be too large to be drawn.
+    Raises MissingExtraError when discrete Gaussian noise is asked for and OpenDP is not installed.
     """
     if kind == "discrete-normal":
         ways = [_discrete_normal]

@@ -52,8 +52,8 @@ VERSION = 2
 _MILLION = 10**6
 
 _ROUNDED_NOISE = 1 + Fraction(1, 2**29)
-"""Squares of mu of one guarantee differ by at most this factor, because noise scales are rounded
-to 32 bits, for each sensitivity on its own."""
+"""Largest factor by which squares of mu of one guarantee differ."""
+# Noise scales are rounded to 32 bits, for each sensitivity on its own.
 _SHOWN = 20
 """The last payments, which a notebook shows."""
 

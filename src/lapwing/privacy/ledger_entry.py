@@ -17,8 +17,8 @@ from lapwing.privacy.standing import Standing
 State = Literal["reserved", "released"]
 
 SLACK = Fraction(101, 100)
-"""Factor by which a loss may fall short of its guarantee and still be charged. Rounding of noise
-leaves far less unused."""
+"""Factor by which a loss may fall short of its guarantee and still be charged."""
+# Rounding of noise leaves far less unused.
 
 _TWICE = Fraction(2)
 
@@ -134,22 +134,10 @@ class LedgerEntry:
 def entry_of(document: Any, version: int) -> LedgerEntry:
     """Return the entry of a stored ledger.
 
-    Parameters
-    ----------
-    document : dict
-        JSON object of the entry.
-    version : int
-        Version of the ledger's document.
+    document: JSON object of the entry.
+    version: Version of the ledger's document.
 
-    Returns
-    -------
-    LedgerEntry
-        The entry.
-
-    Raises
-    ------
-    FormatError
-        When it is not an entry.
+    Raises FormatError when it is not an entry.
     """
     keys = {"name", "guarantee"} | ({"loss", "state", "release"} if version > 1 else set())
     in_rounds = version > 1 and isinstance(document, dict) and "rounds" in document

@@ -74,10 +74,7 @@ class _ReplacedError(Exception):
 def acquire(path: Path, wait: float) -> LockedFile:
     """Return the file of that name, locked.
 
-    Raises
-    ------
-    BudgetError
-        When another process keeps the lock.
+    Raises BudgetError when another process keeps the lock.
     """
     deadline = time.monotonic() + wait
     for _ in range(_ATTEMPTS):

@@ -273,22 +273,11 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     It is the least over whole orders alpha of ``alpha rho + (ln(1 / delta) - ln(alpha - 1) + alpha
     ln(1 - 1 / alpha)) / (alpha - 1)``, rounded upwards in exact arithmetic.
 
-    Parameters
-    ----------
-    rho : Fraction
-        Parameter of zero-concentrated differential privacy.
-    delta : Fraction
-        Delta, in (0, 1).
+    rho: Parameter of zero-concentrated differential privacy.
+    delta: Delta, in (0, 1).
+    returns: Epsilon in nats.
 
-    Returns
-    -------
-    Fraction
-        Epsilon in nats.
-
-    Raises
-    ------
-    PrivacyError
-        When delta is out of range.
+    Raises PrivacyError when delta is out of range.
 
     Notes
     -----
@@ -333,24 +322,12 @@ def tight_epsilon(losses: Iterable[PrivacyLoss], delta: Fraction) -> Fraction:
     It is never more than exact composition gives. It is worth its time where Gaussian noise is
     combined with pure epsilons, or where there are many pure ones.
 
-    Parameters
-    ----------
-    losses : iterable of PrivacyLoss
-        Losses of the payments, one by one. Many small epsilons cost less than their sum.
-    delta : Fraction
-        Delta of the composed guarantee, in (0, 1).
+    losses: Losses of the payments, one by one. Many small epsilons cost less than their sum.
+    delta: Delta of the composed guarantee, in (0, 1).
+    returns: Epsilon in nats with which all payments together satisfy (epsilon, delta).
 
-    Returns
-    -------
-    Fraction
-        Epsilon in nats with which all payments together satisfy (epsilon, delta).
-
-    Raises
-    ------
-    MissingExtraError
-        When `dp-accounting` is not installed.
-    PrivacyError
-        When the delta is not above the delta that the payments have already spent.
+    Raises MissingExtraError when `dp-accounting` is not installed.
+    Raises PrivacyError when the delta is not above the delta that the payments have already spent.
 
     Notes
     -----

@@ -31,8 +31,9 @@ from lapwing.privacy.exact_numbers import check_whole, exact_delta
 from lapwing.privacy.guarantee import Guarantee
 
 MARGIN = 1e-9
-"""Relative error allowed for every tail probability. The tests compare them with exact fractions
-and find less than a hundredth of it. The bound is raised by the whole of it."""
+"""Relative error allowed for every tail probability."""
+# The tests compare them with exact fractions and find less than a hundredth of it. The bound is
+# raised by the whole of it.
 
 MOST_USERS = 10**9
 """More people are counted as so many: the bound only falls with their number."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import Declared
+from lapwing.docstrings import Documented
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError, kind_of
 from lapwing.linear.arrays import Values
@@ -42,7 +43,7 @@ Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 
 
 @dataclass(frozen=True)
-class Randomizer(Declared, ABC, Generic[Collected]):
+class Randomizer(Documented, Declared, ABC, Generic[Collected]):
     """Local randomizer: the algorithm that a person's device runs.
 
     It is a frozen dataclass with a domain, epsilon and at most a few parameters. Everything else
@@ -99,7 +100,13 @@ class Randomizer(Declared, ABC, Generic[Collected]):
 
     @abstractmethod
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
+        """Return the exact worst-case likelihood ratio.
+
+        Returns
+        -------
+        Certificate
+            Claimed epsilon and exact worst-case likelihood ratio of one report.
+        """
 
     @abstractmethod
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
@@ -298,27 +305,16 @@ def channel_for(
 ) -> ObservedChannel:
     """Return the channel that a decoder of an observation needs, or that of stored reports.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        Randomizer of the reports. One that stores reports has a `log_channel`.
-    observation : CountTally or TallyLog
-        Tally of this randomizer's reports.
-    bins : int, optional
-        Other bins than those of the domain, where the randomizer has such channels. Default: those
-        of the domain.
+    randomizer: Randomizer of the reports. One that stores reports has a `log_channel`.
+    observation: Tally of this randomizer's reports.
+    bins: Other bins than those of the domain, where the randomizer has such channels. Default:
+        those of the domain.
+    returns: Distribution of a report for each value.
 
-    Returns
-    -------
-    Channel or LinearChannel
-        Distribution of a report for each value.
-
-    Raises
-    ------
-    MismatchError
-        When the observation holds stored reports, and the randomizer counts its reports.
-    ArgumentError
-        When bins are given, and the tally cannot be decoded at other bins than its domain's.
+    Raises MismatchError when the observation holds stored reports, and the randomizer counts its
+    reports.
+    Raises ArgumentError when bins are given, and the tally cannot be decoded at other bins than its
+    domain's.
     """
     log = observation.kind == "log"
     if bins is not None:
@@ -400,10 +396,7 @@ def check_domain(domain: Domain, who: str, most: int) -> None:
 def check_symbol(value: int, size: int, *, what: str = "a symbol") -> None:
     """Refuse a number that is not in 0..size-1.
 
-    Raises
-    ------
-    DomainError
-        Without the number, which is a person's.
+    Raises DomainError without the number, which is a person's.
     """
     if not 0 <= value < size:
         raise DomainError(f"{what} must be from 0 to {size - 1}")
@@ -412,13 +405,8 @@ def check_symbol(value: int, size: int, *, what: str = "a symbol") -> None:
 class Fault(NamedTuple):
     """Reports of a batch that cannot occur, all for one reason.
 
-    Parameters
-    ----------
-    positions : numpy.ndarray
-        int64 [k], ascending, at least one.
-    requirement : str
-        Condition that every report must meet. `failure` says that one does not.
-    failure : str
+    positions: int64 [k], ascending, at least one.
+    requirement: Condition that every report must meet. `failure` says that one does not.
     """
 
     positions: NDArray[np.int64]
@@ -436,14 +424,9 @@ def fault_of(
 ) -> Iterator[Fault]:
     """Yield the fault of the reports that are invalid, if there are any.
 
-    Parameters
-    ----------
-    invalid : numpy.ndarray
-        bool [n].
-    requirement, failure : str
-        As of :class:`Fault`.
-    start : int
-        Position of the first of these reports in the batch.
+    invalid: bool [n].
+    requirement, failure: As of :class:`Fault`.
+    start: Position of the first of these reports in the batch.
     """
     if invalid.any():
         yield Fault(start + np.flatnonzero(invalid), requirement, failure)
@@ -469,21 +452,12 @@ def refuse(faults: Iterable[Fault]) -> None:
 def faults_in(reports: Reports, randomizer: Any, *, most: int) -> list[Fault]:
     """Return which reports of a batch cannot occur, without a count of the domain.
 
-    Parameters
-    ----------
-    reports : Reports
-    randomizer : Randomizer
-        Randomizer of the reports. Of a class that inherits nothing only the tally is known, which
-        names the first report at fault. So it is asked once for each.
-    most : int
-        Reports that are found of such a class.
+    randomizer: Randomizer of the reports. Of a class that inherits nothing only the tally is known,
+        which names the first report at fault. So it is asked once for each.
+    most: Reports that are found of such a class.
 
-    Raises
-    ------
-    MismatchError
-        When another randomizer made the reports.
-    ReportError
-        When the reports have another width.
+    Raises MismatchError when another randomizer made the reports.
+    Raises ReportError when the reports have another width.
     """
     if isinstance(randomizer, Randomizer):
         data = check_batch(
@@ -509,21 +483,11 @@ def fill_reports(
 ) -> NDArray[np.uint8]:
     """Return one report per person, made for some people at a time, so that memory stays small.
 
-    Parameters
-    ----------
-    points : numpy.ndarray
-        int64 [n], the input of everybody.
-    fill : callable
-        Writes the reports of some inputs, int64 [m], into uint8 [m, width].
-    width : int
-        Bytes per report.
-    rows : int
-        People at a time.
-
-    Returns
-    -------
-    numpy.ndarray
-        uint8 [n, width].
+    points: int64 [n], the input of everybody.
+    fill: Writes the reports of some inputs, int64 [m], into uint8 [m, width].
+    width: Bytes per report.
+    rows: People at a time.
+    returns: uint8 [n, width].
     """
     data = np.empty((points.size, width), dtype=np.uint8)
     for start in range(0, points.size, rows):
@@ -534,14 +498,9 @@ def fill_reports(
 def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np.uint8]:
     """Return the bytes of a batch that is of this randomizer.
 
-    Raises
-    ------
-    ArgumentError
-        When it is no batch of reports.
-    MismatchError
-        When another randomizer made it.
-    ReportError
-        When its records have another width.
+    Raises ArgumentError when it is no batch of reports.
+    Raises MismatchError when another randomizer made it.
+    Raises ReportError when its records have another width.
     """
     if not isinstance(reports, Reports):
         raise ArgumentError(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import Declared
+from lapwing.docstrings import Documented
 from lapwing.documents import (
     Stored,
     class_document,
@@ -56,7 +57,7 @@ LARGEST_SUM = 2**63 - 2**12
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 
-class Mechanism(Declared, ABC):
+class Mechanism(Documented, Declared, ABC):
     """Base class of the curator's algorithms: a frozen dataclass of a few public parameters.
 
     Values derived from the fields are written here. A class may inherit it, but need not: any
@@ -70,8 +71,8 @@ class Mechanism(Declared, ABC):
     """Whether releases of different people can be added to the release of all of them."""
 
     most_people: ClassVar[int] = MOST_PEOPLE
-    """People whose counts it adds exactly. A smaller limit is public, so only mechanisms that show
-    the number of people have one."""
+    """People whose counts it adds exactly."""
+    # A smaller limit is public, so only mechanisms that show the number of people have one.
 
     _adaptive: ClassVar[bool] = False
     """Whether it chooses later questions by earlier answers, so that no release tells its error."""
@@ -91,7 +92,18 @@ class Mechanism(Declared, ABC):
 
     @abstractmethod
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError when it cannot be used on a domain."""
+        """Raise ArgumentError when it cannot be used on a domain.
+
+        Parameters
+        ----------
+        domain : Domain
+            Domain of the exact counts.
+
+        Raises
+        ------
+        ArgumentError
+            When the domain does not suit the mechanism.
+        """
 
     @abstractmethod
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
@@ -264,20 +276,12 @@ def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) ->
 class ReleasePart:
     """One draw of noise: one site, or one round.
 
-    Parameters
-    ----------
-    identifier : str
-        Random identifier, 32 hex digits, so that no part is added twice.
-    promise : Promise
-        Privacy parameters of the part.
-    noise : Noise
-        Noise of every number of the release.
-    loss : PrivacyLoss
-        Privacy cost for each person who contributed to it.
-    people : int or None
-        Number of rows. None when the neighbor relation or a unit keeps it secret.
-    standing : {"seeded"}, optional
-        That its noise came from a seed. Default: None, for secure noise.
+    identifier: Random identifier, 32 hex digits, so that no part is added twice.
+    promise: Privacy parameters of the part.
+    noise: Noise of every number of the release.
+    loss: Privacy cost for each person who contributed to it.
+    people: Number of rows. None when the neighbor relation or a unit keeps it secret.
+    standing: That its noise came from a seed. Default: None, for secure noise.
     """
 
     identifier: str

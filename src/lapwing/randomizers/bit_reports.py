@@ -19,8 +19,8 @@ _ROUNDS = 8
 """Bits of the threshold that are compared before the undecided words are gathered."""
 
 _SMALL = 2**20
-"""Bytes up to which NumPy counts, in some 5 ms: loading the kernel takes half a second, and
-compiling it, the first time, seconds."""
+"""Bytes up to which NumPy counts, in some 5 ms."""
+# Loading the kernel takes half a second, and compiling it, the first time, seconds.
 
 _BIT = np.left_shift(1, np.arange(8)).astype(np.uint8)
 """Mask of each bit of a byte."""
@@ -100,20 +100,10 @@ def rows_at_once(width: int) -> int:
 
 
 def random_bits(source: RandomSource, *, threshold: int, size: int) -> NDArray[np.uint8]:
-    """Return bytes whose bits are 1 with probability threshold / 2^64 each, exactly.
+    """Return bytes whose bits are 1 with probability threshold / 2^64 each, exactly: uint8 [size].
 
-    Parameters
-    ----------
-    source : RandomSource
-    threshold : int
-        In 0..2^64.
-    size : int
-        Bytes.
-
-    Returns
-    -------
-    numpy.ndarray
-        uint8 [size].
+    threshold: In 0..2^64.
+    size: Bytes.
 
     Notes
     -----
@@ -194,20 +184,10 @@ def random_sets(
 ) -> NDArray[np.uint8]:
     """Return sets of a fixed size, each uniform among those that hold the own item or do not.
 
-    Parameters
-    ----------
-    source : RandomSource
-    own : numpy.ndarray
-        int64 [rows]: the item of each row, in 0..items-1.
-    inside : numpy.ndarray
-        bool [rows]: whether it is in.
-    items, members : int
-        2 or more items, of which 1..items-1 are in.
-
-    Returns
-    -------
-    numpy.ndarray
-        uint8 [rows, ceil(items / 8)]. Item i is bit ``i % 8`` of byte ``i // 8``.
+    own: int64 [rows]: the item of each row, in 0..items-1.
+    inside: bool [rows]: whether it is in.
+    items, members: 2 or more items, of which 1..items-1 are in.
+    returns: uint8 [rows, ceil(items / 8)]. Item i is bit ``i % 8`` of byte ``i // 8``.
 
     Notes
     -----
@@ -257,15 +237,8 @@ def drawn_in_order(
 def count_bits(data: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return how many rows have each bit set.
 
-    Parameters
-    ----------
-    data : numpy.ndarray
-        uint8 [rows, width].
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 [8 * width]. Bit b of byte i is entry ``8 i + b``.
+    data: uint8 [rows, width].
+    returns: int64 [8 * width]. Bit b of byte i is entry ``8 i + b``.
     """
     if data.size <= _SMALL:
         bits = np.unpackbits(data, axis=1, bitorder="little")

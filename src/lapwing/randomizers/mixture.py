@@ -57,10 +57,7 @@ class Component:
 def whole_shares(shares: list[float]) -> list[int]:
     """Return positive shares as whole parts of 2^32 that sum to it exactly.
 
-    Raises
-    ------
-    ArgumentError
-        When a share is not positive, or the shares do not sum to one.
+    Raises ArgumentError when a share is not positive, or the shares do not sum to one.
     """
     if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
         raise ArgumentError(
@@ -134,13 +131,7 @@ class Mixture(Randomizer[Collected]):
         }
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio: that of the worst component.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio: that of the worst component."""
         ratios = [component.randomizer.certificate().ratio for component in self.groups]
         return Certificate(self.epsilon, max(ratios))
 
@@ -210,18 +201,6 @@ class Mixture(Randomizer[Collected]):
 
         The high 32 bits of the first word choose the group: the first whose cumulated shares exceed
         them. The component then takes its own words, for the cell ``value * cells // size``.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin or category, from 0.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         coin = next(words) >> 32

@@ -67,15 +67,8 @@ def _flush(planes, counts):  # pragma: no cover
 def positional_popcount(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return how many rows have each bit set.
 
-    Parameters
-    ----------
-    rows : numpy.ndarray
-        uint64 [rows, words].
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 [64 * words]. Bit b of word j is entry ``64 j + b``.
+    rows: uint64 [rows, words].
+    returns: int64 [64 * words]. Bit b of word j is entry ``64 j + b``.
 
     Notes
     -----

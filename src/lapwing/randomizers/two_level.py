@@ -74,12 +74,8 @@ class CodeReports:
     def make(self, points: NDArray[np.int64], encode: Encode) -> NDArray[np.uint8]:
         """Return one report per person: uint8 [n, width].
 
-        Parameters
-        ----------
-        points : numpy.ndarray
-            int64 [n], the input of everybody.
-        encode : callable
-            Draws the codes of some inputs: int64 [m] to int64 [m], each in 0..outputs-1.
+        points: int64 [n], the input of everybody.
+        encode: Draws the codes of some inputs: int64 [m] to int64 [m], each in 0..outputs-1.
         """
         data = np.empty((points.size, self.width), dtype=np.uint8)
         for start in range(0, points.size, CHUNK):
@@ -136,10 +132,7 @@ def near_certificate(randomizer: Any) -> Certificate:
 def check_near(randomizer: Any) -> None:
     """Refuse a threshold with which outputs inside a set are no more likely than others.
 
-    Raises
-    ------
-    PrivacyError
-        When epsilon is too small for 64-bit thresholds.
+    Raises PrivacyError when epsilon is too small for 64-bit thresholds.
     """
     threshold = randomizer._threshold
     if threshold * randomizer._far <= (WORD - threshold) * randomizer._near:
@@ -229,13 +222,7 @@ class TwoLevel(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     @property
@@ -293,18 +280,6 @@ class TwoLevel(Randomizer[CountTally]):
         The first word is near when it is below T, else far.
         :func:`lapwing.privacy.sampling.randomness.scalar_below` draws the offset from the next
         word.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin, category or grid point, from 0.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         near = next(words) < self._threshold

@@ -19,22 +19,11 @@ def spread_evenly(people: int, points: int, rng: np.random.Generator) -> NDArray
 def spread_in_windows(
     people: NDArray[np.int64], *, width: int, points: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return how often each point is hit when person i is uniform in i..i+width-1.
+    """Return how often each point is hit when person i is uniform in i..i+width-1: int64 [points].
 
-    Parameters
-    ----------
-    people : numpy.ndarray
-        int64 [starts]: how many people have each window, with ``starts + width - 1 <= points``.
-    width : int
-        Points in a window, at least 1.
-    points : int
-        Length of the line.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 [points].
+    people: int64 [starts]: how many people have each window, with ``starts + width - 1 <= points``.
+    width: Points in a window, at least 1.
+    points: Length of the line.
 
     Notes
     -----
@@ -80,13 +69,8 @@ def spread_in_circular_windows(
 ) -> NDArray[np.int64]:
     """Return the same on a circle of as many points: int64 [people.size].
 
-    Parameters
-    ----------
-    people : numpy.ndarray
-        int64 [points]: how many have the window that starts at each point.
-    width : int
-        Points in a window, in 1..points.
-    rng : numpy.random.Generator
+    people: int64 [points]: how many have the window that starts at each point.
+    width: Points in a window, in 1..points.
 
     Notes
     -----

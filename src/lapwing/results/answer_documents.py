@@ -39,26 +39,16 @@ class AskedRange(NamedTuple):
 class AnswerRequest:
     """What is asked of a result.
 
-    Parameters
-    ----------
-    level : float
-        Of all intervals, in (0, 1).
-    target : {"empirical", "population"}
-        Whom they are about. A difference has its own.
-    probabilities : sequence of float
-        Of the quantiles.
-    ranges : sequence of (str or None, str or None) or of AskedRange
-        The ends of each, as typed in the unit of the values. An end that is None or empty is open.
-        Unless it is said otherwise, the end belongs to a range that belongs to the bins.
-    labels : sequence of object
-        Labels or values whose shares are asked.
-    start : str, optional
-        From where quantiles on a circle are counted, as typed. Without it a circle has none.
-    moments, range_errors, atoms : bool
-        Whether a document of numbers has mean and standard deviation, bounds of the errors of
-        ranges, and atoms. The last two take a second on large domains.
-    curve : bool
-        Whether the document has a row for each bin: density, CDF and both bands.
+    level: Of all intervals, in (0, 1).
+    target: Whom they are about. A difference has its own.
+    probabilities: Of the quantiles.
+    ranges: The ends of each, as typed in the unit of the values. An end that is None or empty is
+        open. Unless it is said otherwise, the end belongs to a range that belongs to the bins.
+    labels: Labels or values whose shares are asked.
+    start: From where quantiles on a circle are counted, as typed. Without it a circle has none.
+    moments, range_errors, atoms: Whether a document of numbers has mean and standard deviation,
+        bounds of the errors of ranges, and atoms. The last two take a second on large domains.
+    curve: Whether the document has a row for each bin: density, CDF and both bands.
     """
 
     level: float = 0.95

@@ -76,14 +76,7 @@ ATOM_LIMIT = 12
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of strings. The first column is a name.
-
-    Parameters
-    ----------
-    title : str
-    headers : list of str
-    rows : list of list of str
-    """
+    """A table of strings. The first column is a name."""
 
     title: str
     headers: list[str]
@@ -146,12 +139,7 @@ def band_text(band: BandDocument, level: float, about: str) -> str:
 def question_text(row: QuestionRow, unit: Unit, *, whole: bool = False) -> str:
     """Return what a share was asked of.
 
-    Parameters
-    ----------
-    row : dict
-    unit : {"number", "date", "datetime", "time-of-day", "duration"}
-    whole : bool
-        Whether the values are whole numbers: the first and the last one of a range are named.
+    whole: Whether the values are whole numbers: the first and the last one of a range are named.
     """
     write = number_writer(unit)
     if row["question"] == "share":
@@ -218,11 +206,7 @@ def provenance_text(provenance: Mapping[str, Any]) -> str:
 def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
     """Return everything that is no row of a table, as names and texts.
 
-    Parameters
-    ----------
-    answer : dict
-    detail : bool
-        Whether it says where the intervals come from, how far any range can be off, and where a
+    detail: Whether it says where the intervals come from, how far any range can be off, and where a
         smooth estimate leaves its intervals. Few readers need that.
     """
     if answer["kind"] == "difference":
@@ -313,11 +297,7 @@ def _number_facts(answer: NumbersAnswer, *, detail: bool) -> dict[str, str]:
 def outside_of(answer: NumbersAnswer, write: NumberWriter) -> dict[str, ShareRow]:
     """Return the shares below and above the range by what they are. Empty where none are counted.
 
-    Parameters
-    ----------
-    answer : dict
-    write : callable
-        NumberWriters numbers of its unit.
+    write: NumberWriters numbers of its unit.
     """
     if answer["outside"] is None or answer["limited_to"] is None:
         return {}
@@ -414,13 +394,8 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
 def tables_of(answer: Answer, name: str, *, detail: bool = False) -> list[TextTable]:
     """Return the tables of an answer, the main one first.
 
-    Parameters
-    ----------
-    answer : dict
-    name : str
-        Of the survey or the file. Of a difference of both.
-    detail : bool
-        Whether they have all labels and atoms of the answer, not only the largest.
+    name: Of the survey or the file. Of a difference of both.
+    detail: Whether they have all labels and atoms of the answer, not only the largest.
     """
     match answer["kind"]:
         case "difference":
@@ -677,12 +652,6 @@ def table_rows(result: Any, level: float, target: Target = "empirical") -> list[
     """Return the table of a result for a spreadsheet: a row for each bin, label or listed value.
 
     ``lapwing decode --csv``, ``show --csv`` and the collector's CSV are this.
-
-    Parameters
-    ----------
-    result : Distribution or HeavyHitters
-    level : float
-    target : {"empirical", "population"}
     """
     columns = result.to_dict(level=level, target=target)
     if "label" in columns:
@@ -764,12 +733,7 @@ _SIGNS: dict[OpenEnd, str] = {"above": ">", "at_least": ">=", "at_most": "<=", "
 
 
 def summary_of(answer: Answer) -> dict[str, str]:
-    """Return what a summary says: the facts, and the rows of the main table before the intervals.
-
-    Parameters
-    ----------
-    answer : dict
-    """
+    """Return what a summary says: the facts, and the main table up to the intervals."""
     facts = facts_of(answer)
     main, *atoms = tables_of(answer, "")
     rows = {_row_name(answer, row[0]): with_interval(*row[1:3]) for row in main.rows}

@@ -90,15 +90,7 @@ from lapwing.results.unanswered import reason_of, without_numbers
 def answer_of(result: Any, request: AnswerRequest) -> Answer:
     """Return what a result says.
 
-    Parameters
-    ----------
-    result : Distribution, HeavyHitters, Difference or Series
-    request : AnswerRequest
-
-    Raises
-    ------
-    ArgumentError, DomainError
-        When it cannot say what is asked, such as a range of labels.
+    Raises ArgumentError, DomainError when it cannot say what is asked, such as a range of labels.
     """
     if hasattr(result, "weeks"):
         return series_answer(result, request)
@@ -322,13 +314,7 @@ def _heavy_hitters(result: Any, request: AnswerRequest) -> HeavyHittersAnswer:
 
 
 def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnswer:
-    """Return what the first of two distributions has more than the second.
-
-    Parameters
-    ----------
-    difference : Difference
-    request : AnswerRequest
-    """
+    """Return what the first of two distributions has more than the second."""
     target: Target = difference.target
     reasons = [reason_of(each) for each in difference._made_of]
     level, domain = request.level, difference.first.domain
@@ -411,13 +397,7 @@ def _difference_curve(
 
 
 def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
-    """Return what a series says: a row for each week, as its table has, and the changes.
-
-    Parameters
-    ----------
-    series : Series
-    request : AnswerRequest
-    """
+    """Return what a series says: a row for each week, as its table has, and the changes."""
     table = series.to_dict(**request.how)
     return {
         "kind": "series",

@@ -26,19 +26,15 @@ _STEP = 0.05
 """Part of a draw along which a slope is taken."""
 
 _LEAST_RATIO = 0.01
-"""Least ratio of a cell to independence in a slope. Otherwise cells about which the reports say
-nothing would outweigh all others."""
+"""Least ratio of a cell to independence in a slope."""
+# Otherwise cells about which the reports say nothing would outweigh all others.
 
 
 def correlation_of(domain: Product, kind: str) -> Statistic:
     """Return the correlation of the values at the middles of their bins, or of their ranks.
 
-    Raises
-    ------
-    DomainError
-        When an axis has no order, or is a circle.
-    ArgumentError
-        When the kind is neither "pearson" nor "spearman".
+    Raises DomainError when an axis has no order, or is a circle.
+    Raises ArgumentError when the kind is neither "pearson" nor "spearman".
     """
     places = []
     for name, axis in domain.axes.items():
@@ -64,13 +60,8 @@ def measure_of(domain: Product, name: str) -> Statistic:
 def deviation(statistic: Statistic, table: Matrix, draws: NDArray[np.floating]) -> float:
     """Return the standard deviation of a statistic, from its slope along each draw.
 
-    Parameters
-    ----------
-    statistic : callable
-    table : numpy.ndarray
-        Shares, float64 [rows, columns].
-    draws : numpy.ndarray
-        Deviations of the shares, [draws, rows, columns].
+    table: Shares, float64 [rows, columns].
+    draws: Deviations of the shares, [draws, rows, columns].
     """
     slopes = []
     for draw in draws:
@@ -81,24 +72,12 @@ def deviation(statistic: Statistic, table: Matrix, draws: NDArray[np.floating]) 
 
 
 def pearson(table: Matrix, first: Vector, second: Vector) -> float:
-    """Return the correlation of two numbers.
+    """Return the correlation of two numbers, in [-1, 1].
 
-    Parameters
-    ----------
-    table : numpy.ndarray
-        Shares, float64 [rows, columns]. Rows and columns beyond the places are left out.
-    first, second : numpy.ndarray
-        Place of each row and of each column.
+    table: Shares, float64 [rows, columns]. Rows and columns beyond the places are left out.
+    first, second: Place of each row and of each column.
 
-    Returns
-    -------
-    float
-        In [-1, 1].
-
-    Raises
-    ------
-    ArgumentError
-        When one of the numbers does not vary.
+    Raises ArgumentError when one of the numbers does not vary.
     """
     held = table[: first.size, : second.size]
     if not held.sum() > 0:
@@ -115,15 +94,8 @@ def pearson(table: Matrix, first: Vector, second: Vector) -> float:
 def spearman(table: Matrix) -> float:
     """Return the correlation of the ranks, where all values of a bin share their mean rank.
 
-    Parameters
-    ----------
-    table : numpy.ndarray
-        Shares, float64 [rows, columns].
-
-    Returns
-    -------
-    float
-        In [-1, 1].
+    table: Shares, float64 [rows, columns].
+    returns: In [-1, 1].
     """
     held = table / max(table.sum(), _LEAST)
     rows, columns = held.sum(axis=1), held.sum(axis=0)
@@ -133,17 +105,9 @@ def spearman(table: Matrix) -> float:
 def slopes_of(domain: Product, table: Matrix) -> dict[str, Matrix]:
     """Return by how much each measure of a table changes with each of its shares.
 
-    Parameters
-    ----------
-    domain : Product
-    table : numpy.ndarray
-        Shares, float64 [rows, columns].
-
-    Returns
-    -------
-    dict
-        Of "mutual_information", and of "pearson" and "spearman" where both axes have an order and
-        vary. Each is float64 [rows, columns] and has the mean 0 over the table.
+    table: Shares, float64 [rows, columns].
+    returns: Of "mutual_information", and of "pearson" and "spearman" where both axes have an order
+        and vary. Each is float64 [rows, columns] and has the mean 0 over the table.
     """
     found = {"mutual_information": _information_slope(table)}
     if not all(axis.ordered and not axis.circular for axis in domain.domains):
@@ -203,17 +167,9 @@ def _information_slope(table: Matrix) -> Matrix:
 
 
 def mutual_information(table: Matrix) -> float:
-    """Return the mutual information of rows and columns, in nats.
+    """Return the mutual information of rows and columns, in nats, at least 0.
 
-    Parameters
-    ----------
-    table : numpy.ndarray
-        Shares, float64 [rows, columns].
-
-    Returns
-    -------
-    float
-        At least 0.
+    table: Shares, float64 [rows, columns].
     """
     held = table / table.sum()
     product = np.outer(held.sum(axis=1), held.sum(axis=0))
@@ -232,11 +188,7 @@ def information_text(table: Matrix, interval: tuple[float, float] | None) -> str
     Where only its lower end is known, that is said alone. The table is smooth, and its own value
     may be far from that of the people.
 
-    Parameters
-    ----------
-    table : numpy.ndarray
-        Shares, float64 [rows, columns].
-    interval : (float, float) or None
+    table: Shares, float64 [rows, columns].
     """
     own = estimate_text(mutual_information(table), 2)
     if interval is None:

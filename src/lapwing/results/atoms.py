@@ -33,8 +33,9 @@ REACH = 2
 """Bins on each side that say how much a bin would hold without an atom."""
 
 TIMES = 2.0
-"""What stands out holds more than so many times that. A smooth curve that doubles from a bin to
-the next is coarser than its bins, and no reports tell it from a spike."""
+"""What stands out holds more than so many times that."""
+# A smooth curve that doubles from a bin to the next is coarser than its bins, and no reports tell
+# it from a spike.
 
 SYMBOL_LIMIT = 2**20
 """More than these are not searched, to keep memory small. So many bins hold few people each."""
@@ -47,22 +48,16 @@ _PASSES = 3
 class Atom:
     """A value that many people hold exactly.
 
-    Parameters
-    ----------
-    left, right : float
-        Where it is: the same number for a declared atom and for whole numbers, the ends of its
-        bin for a found one.
-    share : float
-        Of the people, in [0, 1]. For a found atom: what its bin holds beyond what the bins
+    left, right: Where it is: the same number for a declared atom and for whole numbers, the ends of
+        its bin for a found one.
+    share: Of the people, in [0, 1]. For a found atom: what its bin holds beyond what the bins
         around it suggest, by the estimate that its interval is about, because a smoothed one
         spreads over the neighbors what a bin holds alone.
-    low, high : float or None
-        95 % interval of the share. None without an error distribution. The interval of a detected
-        one reaches from what stands out for certain to the whole bin, because nobody knows what
-        else is in its bin. The lower end allows its bin twice what the bins around it suggest. It
-        also allows for the luck that helps to find what just stands out.
-    declared : bool
-        By the domain. Otherwise found.
+    low, high: 95 % interval of the share. None without an error distribution. The interval of a
+        detected one reaches from what stands out for certain to the whole bin, because nobody knows
+        what else is in its bin. The lower end allows its bin twice what the bins around it suggest.
+        It also allows for the luck that helps to find what just stands out.
+    declared: By the domain. Otherwise found.
     """
 
     left: float
@@ -83,27 +78,15 @@ def find_atoms(
 ) -> NDArray[np.int64]:
     """Return the symbols that stand out of those around them, in increasing order.
 
-    Parameters
-    ----------
-    error_law : Uncertainty
-        Of the masses, about the people who reported (:func:`lapwing.results.intervals.answering`).
-    left, right : numpy.ndarray
-        float64 [symbols]: their ends.
-    circular : bool
-        Whether the last touches the first.
-    false_alarms : float
-        In (0, 1): the probability of finding any in a column without them.
+    error_law: Of the masses, about the people who reported
+        (:func:`lapwing.results.intervals.answering`).
+    left, right: float64 [symbols]: their ends.
+    circular: Whether the last touches the first.
+    false_alarms: In (0, 1): the probability of finding any in a column without them.
+    returns: int64, their numbers. Declared atoms (points among bins) are not among them. None of
+        less than 4 or more than 2^20 symbols.
 
-    Returns
-    -------
-    numpy.ndarray
-        int64, their numbers. Declared atoms (points among bins) are not among them. None of less
-        than 4 or more than 2^20 symbols.
-
-    Raises
-    ------
-    ArgumentError
-        When the rate of false alarms is not in (0, 1).
+    Raises ArgumentError when the rate of false alarms is not in (0, 1).
 
     Notes
     -----
@@ -138,13 +121,9 @@ def find_atoms(
 class Excess:
     """What found atoms hold beyond what is around them, with the luck that it took to find them.
 
-    Parameters
-    ----------
-    share, deviation : numpy.ndarray
-        float64 [found]: estimates and their standard errors.
-    least : numpy.ndarray
-        float64 [found]: the smallest estimates with which they would have been found, whatever is
-        independent of them being as it is.
+    share, deviation: float64 [found]: estimates and their standard errors.
+    least: float64 [found]: the smallest estimates with which they would have been found, whatever
+        is independent of them being as it is.
     """
 
     share: Vector
@@ -250,22 +229,12 @@ def atoms_of(
 ) -> tuple[Atom, ...]:
     """Return the declared and the found atoms of masses, from left to right.
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [symbols], as decoded.
-    error_law : Uncertainty or None
-        About the people who reported. Without one, none can be found.
-    shown_law : Uncertainty, optional
-        That of the intervals, where it is about others.
-    left, right : numpy.ndarray
-        float64 [symbols].
-    circular : bool
-    outside : sequence of int
-        Symbols of values outside the range, which are none.
-    false_alarms : float
-    level : float
-        Of the intervals of their shares.
+    mass: float64 [symbols], as decoded.
+    error_law: About the people who reported. Without one, none can be found.
+    shown_law: That of the intervals, where it is about others.
+    left, right: float64 [symbols].
+    outside: Symbols of values outside the range, which are none.
+    level: Of the intervals of their shares.
     """
     atoms, found_law = [], error_law
     error_law = shown_law or error_law

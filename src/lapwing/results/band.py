@@ -267,21 +267,13 @@ class Band:
 class DifferenceBand:
     """Confidence band for the difference of two CDFs, or of the shares of labels.
 
-    Parameters
-    ----------
-    points : numpy.ndarray
-        Right ends of the bins, or numbers of the categories for labels. Float64 [knots].
-    low, high : numpy.ndarray
-        Lower and upper curve, float64 [knots], in [-1, 1].
-    level : float
-        Nominal coverage, in (0, 1).
-    kind : {"pointwise", "simultaneous"}
-        Whether the level holds at each point alone, or for the whole curve at once.
-    target : {"empirical", "population"}
-        Whether it covers the difference of the people who reported, or of all people they were
+    points: Right ends of the bins, or numbers of the categories for labels. Float64 [knots].
+    low, high: Lower and upper curve, float64 [knots], in [-1, 1].
+    level: Nominal coverage, in (0, 1).
+    kind: Whether the level holds at each point alone, or for the whole curve at once.
+    target: Whether it covers the difference of the people who reported, or of all people they were
         drawn from.
-    method : str
-        How the two error distributions were made.
+    method: How the two error distributions were made.
     """
 
     points: Vector

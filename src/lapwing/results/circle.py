@@ -31,11 +31,7 @@ NEEDS_START = (
 class Circle:
     """Where a circle begins, and how long it is.
 
-    Parameters
-    ----------
-    low : float
-        The point at which it is cut, in the numbers of the unit.
-    length : float
+    low: The point at which it is cut, in the numbers of the unit.
 
     Examples
     --------
@@ -106,17 +102,8 @@ class Circle:
 def circle_from(domain: Domain, start: Any) -> tuple[Circle, float]:
     """Return the circle of a domain, and the place on it at which counting starts.
 
-    Parameters
-    ----------
-    domain : Domain
-    start : float, or a date or time
-
-    Raises
-    ------
-    ArgumentError
-        When the domain is a line, or the start is no single point.
-    DomainError
-        When the start cannot be read in the unit of the domain.
+    Raises ArgumentError when the domain is a line, or the start is no single point.
+    Raises DomainError when the start cannot be read in the unit of the domain.
     """
     circle = Circle.of_domain(domain)
     if circle is None:
@@ -134,12 +121,8 @@ def circle_from(domain: Domain, start: Any) -> tuple[Circle, float]:
 def symbols_before(left: Vector, right: Vector, start: float) -> int:
     """Return how many symbols lie before a point: an atom just there does not.
 
-    Parameters
-    ----------
-    left, right : numpy.ndarray
-        float64 [symbols]: their ends.
-    start : float
-        At least the first left end, and below the last right end.
+    left, right: float64 [symbols]: their ends.
+    start: At least the first left end, and below the last right end.
     """
     at_start = (left == right) & (left == start)
     return int(np.sum((right <= start) & ~at_start))

@@ -81,14 +81,6 @@ def people_of(first: Comparable, second: Comparable) -> People:
     """Return "different" for two segments of one release or one set of tallies, else "same".
 
     Each person is in one segment only. Without segments, "same" is the cautious choice.
-
-    Parameters
-    ----------
-    first, second : Distribution
-
-    Returns
-    -------
-    {"same", "different"}
     """
     one, two = first.provenance, second.provenance
     segments = "segments_of" in one and one["segments_of"] == two.get("segments_of")

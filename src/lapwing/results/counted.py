@@ -52,13 +52,8 @@ def counted_word(guarantee: Promise, number: int = 0) -> str:
 def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
     """Return whom intervals are about: every table, picture, page and file takes the words here.
 
-    Parameters
-    ----------
-    target : {"empirical", "population"}
-    guarantee : Guarantee or dict, optional
-        With a unit of privacy, its rows are counted, and perhaps not all of them.
-    reports : int
-        How many are counted. 0: not said.
+    guarantee: With a unit of privacy, its rows are counted, and perhaps not all of them.
+    reports: How many are counted. 0: not said.
 
     Examples
     --------
@@ -114,15 +109,8 @@ VAGUE = "The 95 % interval of the median spans more than half of the range, or t
 def vague(result: Any) -> bool:
     """Return whether a release of numbers says hardly anything about the median.
 
-    Parameters
-    ----------
-    result : Distribution
-
-    Returns
-    -------
-    bool
-        True where the 95 % interval of the median spans more than half of the range, or there is
-        no band. Labels have no median, so False.
+    returns: True where the 95 % interval of the median spans more than half of the range, or there
+        is no band. Labels have no median, so False.
     """
     domain = result.domain
     if not domain.ordered:

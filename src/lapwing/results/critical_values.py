@@ -37,15 +37,10 @@ def normal_critical_value(level: float) -> float:
 def independent_critical_values(level: float, count: int, laplace: Vector) -> Vector:
     """Return how many standard deviations hold that many independent errors at once.
 
-    Parameters
-    ----------
-    level : float
-        In (0, 1).
-    count : int
-        Errors that are to hold together.
-    laplace : numpy.ndarray
-        Part of the variance of each that is Laplace noise, in 0..1, float64 [errors]. The rest is
-        normal, and independent of it.
+    level: In (0, 1).
+    count: Errors that are to hold together.
+    laplace: Part of the variance of each that is Laplace noise, in 0..1, float64 [errors]. The rest
+        is normal, and independent of it.
 
     Examples
     --------
@@ -88,12 +83,8 @@ def whole_reach(critical: float, deviation: Vector) -> Vector:
     probability grows to one and a half times that of a normal error, so that no width jumps where
     normal errors begin.
 
-    Parameters
-    ----------
-    critical : float
-        Standard deviations that a normal error would need.
-    deviation : numpy.ndarray
-        Standard deviations of the errors, in people.
+    critical: Standard deviations that a normal error would need.
+    deviation: Standard deviations of the errors, in people.
 
     Examples
     --------

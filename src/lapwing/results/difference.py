@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lapwing.docstrings import inherits
 from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
@@ -42,6 +43,7 @@ from lapwing.results.picture import (
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, interval_columns
 from lapwing.results.rounding import count_text
+from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.symbols import measured_in
 from lapwing.results.unanswered import unless_few
 from lapwing.results.uncertainty import Uncertainty
@@ -270,23 +272,14 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         return first + second if self.people == "same" else max(first, second)
 
     @unless_few
+    @inherits(SignedEstimate.cdf)
     def cdf(self, points: ArrayLike) -> Vector:
         """Return P(value <= x) in the first minus that in the second, for each point.
-
-        Parameters
-        ----------
-        points : array_like
-            Points in the unit of the values, as for :meth:`Distribution.cdf`.
 
         Returns
         -------
         numpy.ndarray
             Differences of probabilities in [-1, 1], float64, in the shape of `points`.
-
-        Raises
-        ------
-        DomainError
-            When the domain has categories, or a point cannot be read in its unit.
 
         Examples
         --------
@@ -347,6 +340,7 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         return shift[()]
 
     @unless_few
+    @inherits(SignedEstimate.probability)
     def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
         """Return the probability of a range in the first minus that in the second.
 
@@ -361,13 +355,6 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         -------
         float
             Difference of the two probabilities, in [-1, 1].
-
-        Raises
-        ------
-        ArgumentError
-            When `low` is above `high` on a line, or `closed` is another word.
-        DomainError
-            When the domain has categories, or an end cannot be read in its unit.
 
         Examples
         --------
@@ -565,14 +552,6 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
 
     def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:
         """Return a table as a dict of columns, one row for each bin or category.
-
-        Parameters
-        ----------
-        level : float
-            Level of the intervals, in (0, 1). Default: 0.95.
-        kind : {"pointwise", "simultaneous"}, optional
-            Whether the level holds for each row alone, or for all rows at once. Default:
-            "simultaneous" for labels and "pointwise" for numbers.
 
         Returns
         -------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -32,6 +33,7 @@ from lapwing.results.directions import (
     quantile_arc,
     shift_interval,
 )
+from lapwing.results.distribution_intervals import DistributionIntervals
 from lapwing.results.intervals import mean_ends, probability_ends, reaching
 from lapwing.results.signed_estimate import band_on
 from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
@@ -72,6 +74,7 @@ class DifferenceIntervals:
         domain = self.first.domain
         return [mean_direction(law, domain, level) for law in self._error_laws() or ()]
 
+    @inherits(DistributionIntervals.probability_interval)
     def probability_interval(
         self,
         low: Any,
@@ -82,15 +85,6 @@ class DifferenceIntervals:
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`.
 
-        Parameters
-        ----------
-        low, high : float, or a date or time
-            Ends of the range, as for :meth:`Distribution.probability`.
-        closed : {"left", "right", "both", "neither"}, optional
-            Ends that belong to the range, as for :meth:`Distribution.probability`.
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
-
         Returns
         -------
         tuple of float, or None
@@ -99,8 +93,6 @@ class DifferenceIntervals:
 
         Raises
         ------
-        ArgumentError
-            When the ends are no range, or the level is not in (0, 1).
         DomainError
             When the domain has categories, or an end cannot be read in its unit.
 
@@ -120,6 +112,7 @@ class DifferenceIntervals:
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
         return reaching(interval, self.probability(low, high, closed=closed))
 
+    @inherits(DistributionIntervals.share_interval)
     def share_interval(
         self,
         label: Any,
@@ -131,25 +124,11 @@ class DifferenceIntervals:
 
         It holds for this one label. The intervals of :meth:`to_dict` hold for all labels at once.
 
-        Parameters
-        ----------
-        label : object
-            Label of the domain, a value in it, or None for the missing category.
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
-        among : {"all", "present"}
-            Shares of all people (default), or of those whose value is present.
-
         Returns
         -------
         tuple of float, or None
             Lower and upper end of a pointwise interval, in [-1, 1]. None when one of the two has no
             error distribution.
-
-        Raises
-        ------
-        ArgumentError
-            When :meth:`share` refuses the label, or the level is not in (0, 1).
         """
         one, two = (
             each._share_ends(label, self.target, among) for each in (self.first, self.second)
@@ -159,13 +138,9 @@ class DifferenceIntervals:
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
         return reaching(interval, self.share(label, among=among))
 
+    @inherits(DistributionIntervals.mean_interval)
     def mean_interval(self, *, level: float = 0.95) -> tuple[float, float] | None:
         """Return an interval for :meth:`mean`.
-
-        Parameters
-        ----------
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
 
         Returns
         -------
@@ -177,8 +152,6 @@ class DifferenceIntervals:
         ------
         ArgumentError
             When the level is not in (0, 1).
-        DomainError
-            When the domain has categories.
 
         Notes
         -----
@@ -200,19 +173,11 @@ class DifferenceIntervals:
         interval = one.minus(two).interval(level, least=-length, most=length)
         return reaching(interval, shift)
 
+    @inherits(DistributionIntervals.quantile_interval)
     def quantile_interval(
         self, probability: float, *, level: float = 0.95, start: Any = None
     ) -> tuple[float, float] | None:
         """Return an interval for the shift of a quantile.
-
-        Parameters
-        ----------
-        probability : float
-            Probability of the quantile, in [0, 1]: 0.5 for the median.
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
-        start : object, optional
-            Place on a circle from which values are counted. Required there only.
 
         Returns
         -------
@@ -220,14 +185,6 @@ class DifferenceIntervals:
             Lower and upper end, in the unit of :meth:`quantile`. An end is infinite where a
             quantile may be outside the range. None when one of the two has no error distribution,
             and where the shift is not known.
-
-        Raises
-        ------
-        ArgumentError
-            When the probability is not one number in [0, 1], or the level is not in (0, 1). Also on
-            a circle without a start, and on a line with one.
-        DomainError
-            When the domain has categories.
 
         Notes
         -----
@@ -283,17 +240,11 @@ class DifferenceIntervals:
         (low, high), (other_low, other_high) = arcs
         return low - other_high, high - other_low
 
+    @inherits(DistributionIntervals.confidence_band)
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise"
     ) -> DifferenceBand | None:
         """Return the confidence band of the difference of the CDFs, or of the shares.
-
-        Parameters
-        ----------
-        level : float
-            Nominal coverage, in (0, 1). Default: 0.95.
-        kind : {"pointwise", "simultaneous"}
-            Whether the level holds at each point alone (default), or for the whole curve at once.
 
         Returns
         -------

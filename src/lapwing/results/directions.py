@@ -41,16 +41,11 @@ _REFINEMENTS = 2
 class MeanDirection:
     """The mean direction and its interval, in radians, with the mean resultant length.
 
-    Parameters
-    ----------
-    angle : float
-        At the center of the error distribution.
-    before, after : float
-        How far the interval reaches to either side, in 0..pi.
-    inside_before, inside_after : float
-        What of that is because nobody knows where in their bins values lie.
-    length : (float, float)
-        The interval of R, in [0, 1].
+    angle: At the center of the error distribution.
+    before, after: How far the interval reaches to either side, in 0..pi.
+    inside_before, inside_after: What of that is because nobody knows where in their bins values
+        lie.
+    length: The interval of R, in [0, 1].
     """
 
     angle: float
@@ -77,19 +72,11 @@ class MeanDirection:
 def mean_direction(law: Uncertainty, domain: Domain, level: float) -> MeanDirection:
     """Return the mean direction that an error distribution tells, with its interval.
 
-    Parameters
-    ----------
-    law : Uncertainty
-        Whose noise is about the target (:meth:`Uncertainty.about`).
-    domain : Domain
-        Circular.
-    level : float
-        In (0, 1).
+    law: Whose noise is about the target (:meth:`Uncertainty.about`).
+    domain: Circular.
+    level: In (0, 1).
 
-    Raises
-    ------
-    ArgumentError
-        When the level is not in (0, 1).
+    Raises ArgumentError when the level is not in (0, 1).
 
     Notes
     -----
@@ -214,20 +201,10 @@ def quantile_arc(
 ) -> tuple[float, float]:
     """Return the interval of a quantile counted from a start, from there on: not wrapped.
 
-    Parameters
-    ----------
-    law : Uncertainty
-        Of all targets and kinds.
-    domain : Domain
-        Circular.
-    probability : float
-    quantile : float
-        The estimate, which the interval reaches to: from `start` on.
-    start : float
-        On the circle, below its end.
-    level : float
-    kind : {"pointwise", "simultaneous"}
-    target : {"empirical", "population"}
+    law: Of all targets and kinds.
+    domain: Circular.
+    quantile: The estimate, which the interval reaches to: from `start` on.
+    start: On the circle, below its end.
 
     Notes
     -----

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lapwing.docstrings import inherits
 from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.arrays import Values, as_numbers
@@ -250,26 +251,17 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         return self.cumulative.density(to_points(points, unit=self.domain.unit))
 
     @unless_few
+    @inherits(SignedEstimate.cdf)
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return P(value <= x) for each point, among those whose value is present.
 
         Points are dates or times where the values are. A date is a whole day, and this day counts:
         ``cdf("2026-06-30")`` is the share of the dates up to the end of that day.
 
-        Parameters
-        ----------
-        points : array_like
-            Points in the unit of the values.
-
         Returns
         -------
         numpy.ndarray
             Probabilities in [0, 1], float64, in the shape of `points`.
-
-        Raises
-        ------
-        DomainError
-            When the domain has categories, or a point cannot be read in its unit.
 
         Warns
         -----
@@ -345,6 +337,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         return found
 
     @unless_few
+    @inherits(SignedEstimate.probability)
     def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
         """Return the probability of a range, among those whose value is present.
 
@@ -363,13 +356,6 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         -------
         float
             Probability in [0, 1].
-
-        Raises
-        ------
-        ArgumentError
-            When `low` is above `high` on a line, or `closed` is another word.
-        DomainError
-            When the domain has categories, or an end cannot be read in its unit.
 
         Examples
         --------
@@ -711,8 +697,6 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
 
         Parameters
         ----------
-        level : float
-            Level of the intervals, in (0, 1). Default: 0.95.
         kind : {"pointwise", "simultaneous"}, optional
             Whether the level holds for each row alone, or for all rows at once. Default:
             "simultaneous" for labels, so that intervals hold after sorting by size, and "pointwise"

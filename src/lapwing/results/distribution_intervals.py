@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, LimitedWarning, callers_level
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -39,7 +40,7 @@ from lapwing.results.intervals import (
     variance_interval,
 )
 from lapwing.results.rounding import estimate_text
-from lapwing.results.signed_estimate import band_on, present_uncertainty
+from lapwing.results.signed_estimate import SignedEstimate, band_on, present_uncertainty
 from lapwing.results.steps import Steps
 from lapwing.results.symbols import share_symbol
 from lapwing.results.unanswered import is_small
@@ -88,6 +89,7 @@ class DistributionIntervals:
             raise ArgumentError("nobody has a value in the range, so bins have no shares. Use mass")
         return np.asarray(inside / inside.sum())
 
+    @inherits(SignedEstimate.confidence_band)
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
     ) -> Band | None:
@@ -103,18 +105,6 @@ class DistributionIntervals:
             Nominal coverage, in (0, 1). Default: 0.95.
         kind : {"pointwise", "simultaneous"}
             Whether the level holds at each point alone (default), or for the whole curve at once.
-        target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
-
-        Returns
-        -------
-        Band or None
-            Confidence band. None without an error distribution.
-
-        Raises
-        ------
-        ArgumentError
-            When the level is not in (0, 1), or when `kind` or `target` is another word.
 
         Notes
         -----
@@ -173,6 +163,7 @@ class DistributionIntervals:
             self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
         )
 
+    @inherits(SignedEstimate.probability_interval)
     def probability_interval(
         self,
         low: Any,
@@ -194,10 +185,6 @@ class DistributionIntervals:
             go round the end.
         closed : {"left", "right", "both", "neither"}, optional
             Ends that belong to the range. Default: as for :meth:`probability`.
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
-        target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
 
         Returns
         -------
@@ -207,8 +194,6 @@ class DistributionIntervals:
 
         Raises
         ------
-        ArgumentError
-            When the ends are no range, or the level is not in (0, 1).
         DomainError
             When an end cannot be read in the unit of the domain, or when the domain has categories.
 

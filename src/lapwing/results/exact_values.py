@@ -40,10 +40,6 @@ def promise_text(result: Any) -> str | None:
 
     Every screen, picture and table takes the words here.
 
-    Parameters
-    ----------
-    result : Distribution, JointDistribution, HeavyHitters or Difference
-
     Examples
     --------
     >>> import lapwing as lw
@@ -63,8 +59,6 @@ class StoredResult(Stored):
 
         Parameters
         ----------
-        path : Path or str
-            Its folder must exist.
         exact : bool
             Whether exact values may be written, which are not private. Default: False.
 

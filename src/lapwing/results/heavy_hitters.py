@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.docstrings import inherits
 from lapwing.documents import (
     Stored,
     html_of,
@@ -32,12 +33,14 @@ from lapwing.results.picture import BAR_LIMIT, Bars, name_of, people_and_guarant
 from lapwing.results.plotting import show
 from lapwing.results.readable import (
     Columns,
+    TabularResult,
     equal_results,
     frame_of,
     hash_of_result,
     interval_columns,
 )
 from lapwing.results.rounding import count_text, percent
+from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, Kind, Target, check_kind, check_level
 
@@ -277,6 +280,7 @@ class HeavyHitters(Stored):
             )
         return place
 
+    @inherits(SignedEstimate.confidence_band)
     def confidence_band(
         self,
         level: float = 0.95,
@@ -294,18 +298,11 @@ class HeavyHitters(Stored):
             Simultaneous intervals (default) cover all values searched at once. So they also cover
             those that chance put on the list. Pointwise ones cover a value that was named before
             looking. For selected values near the threshold they are too optimistic.
-        target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
 
         Returns
         -------
         Band
             One interval for each listed value, with ends in [0, 1].
-
-        Raises
-        ------
-        ArgumentError
-            When the level is not in (0, 1), or when `kind` or `target` is another word.
 
         Notes
         -----
@@ -366,25 +363,14 @@ class HeavyHitters(Stored):
         ends = interval_columns(band, len(self), whom(target, self.guarantee, self.reports))
         return {"value": self.values, "share": self.shares.tolist(), **ends}
 
+    @inherits(TabularResult.to_pandas)
     def to_pandas(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Any:
         """Return the table of :meth:`to_dict` as a pandas DataFrame.
 
         Parameters
         ----------
-        level : float
-            Level of the intervals, in (0, 1). Default: 0.95.
         kind : {"simultaneous", "pointwise"}
             Whether the level holds for all values searched, or for each row alone.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Table with the columns of :meth:`to_dict`.
-
-        Raises
-        ------
-        MissingExtraError
-            When pandas is not installed.
         """
         return frame_of(self.to_dict(level=level, kind=kind))
 

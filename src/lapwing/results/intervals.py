@@ -37,16 +37,10 @@ from lapwing.results.uncertainty import (
 class Reading:
     """One number that is read from noisy masses.
 
-    Parameters
-    ----------
-    value : float
-    deviation : float
-        Its standard error.
-    tails : float
-        The part of its variance that one Laplace error would have with the same kurtosis, in 0..1:
-        0 for normal errors.
-    people : int
-        Number of people of which it is a share, where its errors are whole people. Default: 0.
+    deviation: Its standard error.
+    tails: The part of its variance that one Laplace error would have with the same kurtosis, in
+        0..1: 0 for normal errors.
+    people: Number of people of which it is a share, where its errors are whole people. Default: 0.
     """
 
     value: float
@@ -78,12 +72,8 @@ class Reading:
 class Ends:
     """The least and the most that a number can be, each an estimate with its standard error.
 
-    Parameters
-    ----------
-    low : Reading
-        With all values inside their bins where they make the number smallest.
-    high : Reading
-        The same for the largest.
+    low: With all values inside their bins where they make the number smallest.
+    high: The same for the largest.
     """
 
     low: Reading
@@ -142,12 +132,8 @@ def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | 
 def functional(error_law: Uncertainty, weights: Vector) -> Reading:
     """Return ``sum(weights * masses)`` at the center of the error distribution, with its error.
 
-    Parameters
-    ----------
-    error_law : Uncertainty
-        Whose noise is about the target (:meth:`Uncertainty.about`).
-    weights : numpy.ndarray
-        float64 [symbols].
+    error_law: Whose noise is about the target (:meth:`Uncertainty.about`).
+    weights: float64 [symbols].
     """
     # The total is one and known, so what is common to all weights has no error. Taken out first,
     # or the rounding of the center times a date in seconds would count as one.
@@ -173,13 +159,8 @@ def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
 def probability_ends(error_law: Uncertainty, domain: Domain, spans: Sequence[Span]) -> Ends:
     """Return the ends of the share of a range.
 
-    Parameters
-    ----------
-    error_law : Uncertainty
-    domain : Domain
-        Ordered.
-    spans : sequence of Span
-        The range, as :func:`to_spans` returns it.
+    domain: Ordered.
+    spans: The range, as :func:`to_spans` returns it.
     """
     symbols = touched(domain, spans)
     people = error_law.reports if error_law.whole else 0
@@ -240,20 +221,12 @@ def variance_interval(
 def range_error_bounds(curve: Cumulative, band: Band, *, width: float | None) -> RangeErrorBounds:
     """Return how far P(x < value <= y) read off a curve can be from the truth in a band.
 
-    Parameters
-    ----------
-    curve : Cumulative
-        On the symbols of the band.
-    band : Band
-        Simultaneous: the bounds hold when the whole truth lies in it.
-    width : float, optional
-        In (0, 1), as a part of the domain: average over all ranges of just this width. Default:
+    curve: On the symbols of the band.
+    band: Simultaneous: the bounds hold when the whole truth lies in it.
+    width: In (0, 1), as a part of the domain: average over all ranges of just this width. Default:
         over ranges both of whose ends are drawn evenly from the domain.
 
-    Raises
-    ------
-    ArgumentError
-        When the width is not in (0, 1).
+    Raises ArgumentError when the width is not in (0, 1).
 
     Notes
     -----

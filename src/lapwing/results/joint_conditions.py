@@ -20,19 +20,14 @@ _FEW_PRESENT = 0.1
 """Part of the people with values, below which an interval of a share among them says less."""
 
 Parts = dict[str, tuple[Vector, bool]]
-"""Part of each symbol that is asked: "estimate", at least ("whole"), at most ("some"); and whether
-an end lies inside a bin."""
+"""Part of each symbol that is asked."""
+# "estimate", at least ("whole"), at most ("some"); and whether an end lies inside a bin.
 
 
 def condition_parts(axis: Any, name: str, asked: Any) -> Parts:
     """Return the part of each symbol of an axis that a condition holds.
 
-    Parameters
-    ----------
-    axis : Domain
-    name : str
-        Of the axis, for messages.
-    asked : pair, label, value, or list of labels
+    name: Of the axis, for messages.
     """
     try:
         if isinstance(asked, tuple) and axis.ordered:

@@ -64,24 +64,14 @@ _SAID = "0.3"
 class _Shown:
     """An ordered axis as it is drawn: its ends, its bins between them, and its atoms.
 
-    Parameters
-    ----------
-    axis : Axis
-        With the ends of what is drawn.
-    symbols : numpy.ndarray
-        Bins, or whole numbers, between the ends.
-    edges : numpy.ndarray
-        Of these.
-    atoms : numpy.ndarray
-        Symbols of single values among bins.
-    places : numpy.ndarray
-        The bins that the atoms are drawn in, where they have no place of their own.
-    name : str
-        Of the axis.
-    outside : str, optional
-        Which shares are beyond the ends.
-    missing : str, optional
-        Which share has no value.
+    axis: With the ends of what is drawn.
+    symbols: Bins, or whole numbers, between the ends.
+    edges: Of these.
+    atoms: Symbols of single values among bins.
+    places: The bins that the atoms are drawn in, where they have no place of their own.
+    name: Of the axis.
+    outside: Which shares are beyond the ends.
+    missing: Which share has no value.
     """
 
     axis: Axis
@@ -131,15 +121,8 @@ class _Shown:
     def blocks(self, most: int) -> tuple[Matrix, Vector]:
         """Return which symbols of the domain each block of bins holds, and the blocks' edges.
 
-        Parameters
-        ----------
-        most : int
-            Blocks, at most.
-
-        Returns
-        -------
-        (numpy.ndarray, numpy.ndarray)
-            float64 [blocks, symbols up to the last that is shown], and float64 [blocks + 1].
+        most: Blocks, at most.
+        returns: float64 [blocks, symbols up to the last that is shown], and float64 [blocks + 1].
         """
         bins = self.symbols.size
         number = min(most, bins)
@@ -186,17 +169,8 @@ def between(low: Any, high: Any, part: float, *, log: bool) -> Any:
 def draw_joint(joint: Any, *, level: float, figure: Any = None) -> Any:
     """Draw a joint distribution: two maps, a distribution for each label, or a table of labels.
 
-    Parameters
-    ----------
-    joint : JointDistribution
-    level : float
-        Of intervals, in (0, 1).
-    figure : matplotlib.figure.Figure, optional
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
+    level: Of intervals, in (0, 1).
+    returns: The figure.
     """
     ordered = [axis.ordered for axis in joint.domain.domains]
     if all(ordered):
@@ -209,26 +183,12 @@ def draw_joint(joint: Any, *, level: float, figure: Any = None) -> Any:
 def draw_quantiles(joint: Any, name: str, *, level: float, figure: Any = None) -> Any:
     """Draw quartiles of one axis along the other one, with intervals.
 
-    Parameters
-    ----------
-    joint : JointDistribution
-    name : str
-        Of the axis whose quartiles are drawn.
-    level : float
-        Of intervals, in (0, 1).
-    figure : matplotlib.figure.Figure, optional
+    name: Of the axis whose quartiles are drawn.
+    level: Of intervals, in (0, 1).
+    returns: The figure.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure.
-
-    Raises
-    ------
-    ArgumentError
-        When no axis has this name, or it is a circle.
-    DomainError
-        When the axis has no order.
+    Raises ArgumentError when no axis has this name, or it is a circle.
+    Raises DomainError when the axis has no order.
     """
     number = joint.domain.axis_number(name)
     if joint.domain.domains[number].ordered and joint.domain.domains[number].circular:
@@ -565,13 +525,8 @@ def _blocked(
 ) -> tuple[Matrix, tuple[Vector, Vector]]:
     """Return shares of blocks of bins, and the edges of the blocks of both axes.
 
-    Parameters
-    ----------
-    table : numpy.ndarray
-        One table of cells, or several: [..., first axis, second axis].
-    both : sequence of _Shown
-    most : int
-        Blocks of each axis.
+    table: One table of cells, or several: [..., first axis, second axis].
+    most: Blocks of each axis.
     """
     (first, x), (second, y) = (shown.blocks(most) for shown in both)
     held = table[..., : first.shape[1], : second.shape[1]]

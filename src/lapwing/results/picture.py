@@ -82,13 +82,8 @@ def not_shown(
 ) -> str | None:
     """Return which shares are beyond the ends of a picture. None where they round to zero.
 
-    Parameters
-    ----------
-    domain : Domain
-    curves : sequence of Cumulative
-        Of several the largest share is said.
-    limits : (float, float), optional
-        The ends, where they are not those of the domain.
+    curves: Of several the largest share is said.
+    limits: The ends, where they are not those of the domain.
     """
     left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
     low, high = limits or (left[0], right[-1])
@@ -119,24 +114,12 @@ def limits_of(
 ) -> Limits | None:
     """Return the ends of an axis: those asked for, or those of what is not a long thin tail.
 
-    Parameters
-    ----------
-    domain : Domain
-        Ordered.
-    curves : sequence of Cumulative
-        What is drawn on the axis: the quantiles are those of their mean.
-    xlim : (low, high), optional
-        What was asked for. None for an end of the domain.
+    domain: Ordered.
+    curves: What is drawn on the axis: the quantiles are those of their mean.
+    xlim: What was asked for. None for an end of the domain.
+    returns: None: the ends of the domain.
 
-    Returns
-    -------
-    (float, float) or None
-        None: the ends of the domain.
-
-    Raises
-    ------
-    ArgumentError
-        Unless `xlim` are two increasing values in the range of the domain.
+    Raises ArgumentError unless `xlim` are two increasing values in the range of the domain.
     """
     left, right = (_inside(domain, ends) for ends in (domain.left, domain.right))
     low, high = float(left[0]), float(right[-1])
@@ -206,19 +189,11 @@ def _inside(domain: Domain, ends: Vector) -> Vector:
 class Axis:
     """The line on which the values of an ordered domain lie.
 
-    Parameters
-    ----------
-    low, high : float
-        Its ends, in the numbers of the unit.
-    unit : {"number", "date", "datetime", "time-of-day", "duration"}
-    log : bool
-        Whether equal ratios are equally far apart.
-    atom_at_end : bool
-        Whether one of the ends holds mass itself: a frame would hide it.
-    whole : bool
-        Whether only whole numbers have places on it.
-    measured_in : str, optional
-        Unit of measurement of plain numbers.
+    low, high: Its ends, in the numbers of the unit.
+    log: Whether equal ratios are equally far apart.
+    atom_at_end: Whether one of the ends holds mass itself: a frame would hide it.
+    whole: Whether only whole numbers have places on it.
+    measured_in: Unit of measurement of plain numbers.
     """
 
     _PER: ClassVar[dict[Unit, tuple[str, int]]] = {
@@ -308,25 +283,14 @@ class Line:
 class Curves:
     """CDFs, or the difference of two, in their bands.
 
-    Parameters
-    ----------
-    axis : Axis
-    lines : tuple of Line
-        The last on top.
-    label : str
-        What the heights are.
-    bands : tuple of Band or DifferenceBand
-        The last on top. :class:`Outline` is how they are filled.
-    stepped : bool
-        Whether bands step where the lines do: for whole numbers and lone atoms.
-    atoms : numpy.ndarray, optional
-        float64 [found atoms]: the middles of the bins in which atoms were found.
-    signed : bool
-        Whether heights may be negative, as those of a difference.
-    outside : bool
-        Whether the first and the last point of bands are those of values outside the range.
-    title : str, optional
-        How many people are behind it, and their privacy guarantee.
+    lines: The last on top.
+    label: What the heights are.
+    bands: The last on top. :class:`Outline` is how they are filled.
+    stepped: Whether bands step where the lines do: for whole numbers and lone atoms.
+    atoms: float64 [found atoms]: the middles of the bins in which atoms were found.
+    signed: Whether heights may be negative, as those of a difference.
+    outside: Whether the first and the last point of bands are those of values outside the range.
+    title: How many people are behind it, and their privacy guarantee.
     """
 
     size: ClassVar[tuple[float, float]] = (8, 3.5)
@@ -413,23 +377,14 @@ class Outline:
 class Shape:
     """One density: bins by their heights, single values by their shares.
 
-    Parameters
-    ----------
-    edges, heights : numpy.ndarray
-        float64 [bins + 1] and [bins]. Both empty where no bin has a width.
-    points, shares : numpy.ndarray
-        float64 [atoms] each: declared atoms, or whole numbers.
-    atoms, excess : numpy.ndarray
-        float64 [found atoms] each: the middles of their bins, and the shares that are reported of
-        them (of a truth, what their bins hold beyond what is around them). In `heights` such a bin
-        has what the bins around it suggest.
-    role : {"estimate", "truth"}
-    low, high : numpy.ndarray, optional
-        float64 [bins], or [atoms] where there are no bins: their band.
-    merged : int
-        Bins that are drawn as these steps. 0 where each is drawn.
-    name : str
-        Name in a legend.
+    edges, heights: float64 [bins + 1] and [bins]. Both empty where no bin has a width.
+    points, shares: float64 [atoms] each: declared atoms, or whole numbers.
+    atoms, excess: float64 [found atoms] each: the middles of their bins, and the shares that are
+        reported of them (of a truth, what their bins hold beyond what is around them). In `heights`
+        such a bin has what the bins around it suggest.
+    low, high: float64 [bins], or [atoms] where there are no bins: their band.
+    merged: Bins that are drawn as these steps. 0 where each is drawn.
+    name: Name in a legend.
     """
 
     edges: Vector
@@ -502,15 +457,9 @@ class Densities:
     people (:attr:`usual_length`). A scale of its own would draw the smallest atom as high as the
     mode.
 
-    Parameters
-    ----------
-    axis : Axis
-    shapes : tuple of Shape
-        The estimate first.
-    title : str, optional
-        How many people are behind it, and their privacy guarantee.
-    level : float
-        Of the bands, each of which holds at all steps at once.
+    shapes: The estimate first.
+    title: How many people are behind it, and their privacy guarantee.
+    level: Of the bands, each of which holds at all steps at once.
     """
 
     size: ClassVar[tuple[float, float]] = (8, 3.5)
@@ -574,26 +523,15 @@ class Densities:
 class Bars:
     """Shares of labels, or differences of shares, the largest first.
 
-    Parameters
-    ----------
-    values : list
-        Whose bars they are: labels, or numbers. None for those who have none.
-    heights : numpy.ndarray
-        float64 [bars].
-    intervals : (numpy.ndarray, numpy.ndarray), optional
-        float64 [bars] each: their lower and upper ends.
-    interval_name : str
-        What these are.
-    truth : numpy.ndarray, optional
-        float64 [bars]: true shares.
-    threshold : float, optional
-        From which a share is listed.
-    label : str
-        What the heights are.
-    title : str, optional
-        How many people are behind them, their privacy guarantee, and how many bars are left out.
-    signed : bool
-        Whether heights may be negative, as those of a difference.
+    values: Whose bars they are: labels, or numbers. None for those who have none.
+    heights: float64 [bars].
+    intervals: float64 [bars] each: their lower and upper ends.
+    interval_name: What these are.
+    truth: float64 [bars]: true shares.
+    threshold: From which a share is listed.
+    label: What the heights are.
+    title: How many people are behind them, their privacy guarantee, and how many bars are left out.
+    signed: Whether heights may be negative, as those of a difference.
     """
 
     values: list[Any]
@@ -658,18 +596,10 @@ def pictures_of(
 ) -> tuple[Picture, ...]:
     """Return the density of a distribution above its CDF, or its shares of categories.
 
-    Parameters
-    ----------
-    result : Distribution
-    level : float
-        Of the pointwise band of the CDF, and of the simultaneous one of the density.
-    truth : Distribution or None
-        Drawn alongside it.
-    detail : {"resolved", "all"}
-    xlim : (low, high) or None
-        Ends of the axis, as :func:`limits_of` takes them.
-    target : {"empirical", "population"}
-        Whom the bands are about.
+    level: Of the pointwise band of the CDF, and of the simultaneous one of the density.
+    truth: Drawn alongside it.
+    xlim: Ends of the axis, as :func:`limits_of` takes them.
+    target: Whom the bands are about.
     """
     domain = result.domain
     if (reason := reason_of(result)) is not None:

@@ -60,23 +60,11 @@ def show(
 ) -> Any:
     """Draw the last picture into the given axes, or all of them into a new figure.
 
-    Parameters
-    ----------
-    pictures : Curves, Densities or Bars
-    ax : matplotlib.axes.Axes, optional
-        A new figure of pyplot without it: a notebook shows it, and so does ``pyplot.show()``.
-    title, label : str, optional
-        Of the picture, above what it says about itself, and of the values.
+    ax: A new figure of pyplot without it: a notebook shows it, and so does ``pyplot.show()``.
+    title, label: Of the picture, above what it says about itself, and of the values.
+    returns: Those of the last picture.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Those of the last picture.
-
-    Raises
-    ------
-    MissingExtraError
-        When matplotlib is not installed.
+    Raises MissingExtraError when matplotlib is not installed.
     """
     if ax is not None:
         return _entitle(draw(pictures[-1], ax), title, label)
@@ -106,11 +94,7 @@ def draw(picture: Picture, ax: Any = None) -> Any:
 def figure_of(*pictures: Picture, title: str | None = None, label: str | None = None) -> Any:
     """Return a matplotlib figure of pictures with one horizontal axis, one above the other.
 
-    Parameters
-    ----------
-    pictures : Curves, Densities or Bars
-    title, label : str, optional
-        Of the picture, above what it says about itself, and of the values.
+    title, label: Of the picture, above what it says about itself, and of the values.
     """
     figure = new_figure(_size(pictures))
     _stack(figure, pictures, title=title, label=label)
@@ -253,15 +237,8 @@ def dress_values(
 ) -> None:
     """Write values in their unit along an axis of matplotlib that is not that of a domain.
 
-    Parameters
-    ----------
-    line : matplotlib.axis.Axis
-    unit : {"number", "date", "datetime", "time-of-day", "duration"}
-    ends : (float, float)
-        Between which it reaches.
-    log : bool
-    few : bool
-        Whether there is room for two or three places only.
+    ends: Between which it reaches.
+    few: Whether there is room for two or three places only.
     """
     from matplotlib.ticker import MaxNLocator, MultipleLocator
 

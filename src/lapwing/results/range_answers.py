@@ -31,13 +31,7 @@ def range_row(
 ) -> QuestionRow:
     """Return the share of a range, of those with a value.
 
-    Parameters
-    ----------
-    result : Distribution
-    asked : AskedRange
-        Its ends as typed in the unit of the values. A date is a whole day.
-    level : float
-    target : {"empirical", "population"}
+    asked: Its ends as typed in the unit of the values. A date is a whole day.
     """
     domain = result.domain
     low = -math.inf if not asked.low else range_end(asked.low, domain, name="low")

@@ -174,14 +174,9 @@ def about_column(kinds: Iterable[Any], about: str) -> list[str | None]:
 def interval_columns(band: Any, rows: int, about: str) -> Columns:
     """Return the columns of the intervals of a table, of which kind they are, and about whom.
 
-    Parameters
-    ----------
-    band : Band or DifferenceBand or None
-        None: there are no intervals.
-    rows : int
-        Rows of the table. The last are without an interval where the band has fewer.
-    about : str
-        Whom they are about (:func:`lapwing.results.counted.whom`).
+    band: None: there are no intervals.
+    rows: Rows of the table. The last are without an interval where the band has fewer.
+    about: Whom they are about (:func:`lapwing.results.counted.whom`).
     """
     known = 0 if band is None else band.low.size
     rest = [None] * (rows - known)

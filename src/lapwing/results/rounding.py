@@ -60,15 +60,10 @@ _WAYS: dict[Unit, tuple[str, str]] = {"duration": (" longer", " shorter")}
 class NumberWriter:
     """Writes numbers of one kind.
 
-    Parameters
-    ----------
-    kind : str
-        "share". "difference" or "gap" of shares, with its sign or without. "value". "length" or
+    kind: "share". "difference" or "gap" of shares, with its sign or without. "value". "length" or
         "shift" of values, without or with its direction.
-    unit : {"number", "date", "datetime", "time-of-day", "duration"}
-        Of the values.
-    digits : int
-        Significant digits of a length of time without an interval.
+    unit: Of the values.
+    digits: Significant digits of a length of time without an interval.
 
     Examples
     --------
@@ -85,12 +80,7 @@ class NumberWriter:
     ) -> str:
         """Return a number as text.
 
-        Parameters
-        ----------
-        number : float or None
-        ends : (float or None, float or None)
-            Of its interval.
-        rounding : {"nearest", "down", "up"}
+        ends: Of its interval.
         """
         if number is None:
             return NONE

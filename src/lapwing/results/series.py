@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.docstrings import inherits
 from lapwing.documents import (
     fingerprint,
     html_of,
@@ -30,7 +31,7 @@ from lapwing.results.counted import counted_word, whom_both
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, StoredResult, is_exact
-from lapwing.results.readable import Columns, about_column, equal_results, frame_of
+from lapwing.results.readable import Columns, TabularResult, about_column, equal_results, frame_of
 from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.steps import Detail, check_detail
@@ -70,14 +71,9 @@ Errors: TypeAlias = WalkErrors | LabelErrors
 class SeriesWeek:
     """One week: its name, and its distribution or why there is none.
 
-    Parameters
-    ----------
-    name : str
-        Name of the week.
-    distribution : Distribution or None
-        Distribution of the week. None where there is a gap.
-    gap : str or None
-        Reason for the gap, in words.
+    name: Name of the week.
+    distribution: Distribution of the week. None where there is a gap.
+    gap: Reason for the gap, in words.
     """
 
     name: str
@@ -307,23 +303,14 @@ class Series(StoredResult):
         # NumPy would make the number a text among texts.
         return np.array(values, dtype=object if isinstance(some, str) else None)
 
+    @inherits(Distribution.share)
     def share(self, label: Any) -> NDArray[np.float64]:
         """Return the share of a category or bin over time.
-
-        Parameters
-        ----------
-        label : object
-            Label, value, or None for the missing category, as for :meth:`Distribution.share`.
 
         Returns
         -------
         numpy.ndarray
             Shares, float64 [weeks], NaN in gaps.
-
-        Raises
-        ------
-        DomainError
-            When there is no such label, or the value is not in the domain.
         """
         return np.array(
             [
@@ -504,25 +491,14 @@ class Series(StoredResult):
         names = ["(missing)" if value is None else str(value) for value in values]
         return list(zip(names, order.tolist(), strict=True))
 
+    @inherits(TabularResult.to_pandas)
     def to_pandas(self, *, level: float = 0.95, target: Target = "empirical") -> Any:
         """Return the table of :meth:`to_dict` as a pandas DataFrame.
 
         Parameters
         ----------
-        level : float
-            Level of the intervals, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
             Whom the intervals are about: the people in the data, or the population.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Table with the columns of :meth:`to_dict`.
-
-        Raises
-        ------
-        MissingExtraError
-            When pandas is not installed.
         """
         return frame_of(self.to_dict(level=level, target=target))
 

@@ -24,16 +24,11 @@ ChangeKind = Literal["jump", "odd week"]
 class Shift:
     """How far two distributions are apart, and where.
 
-    Parameters
-    ----------
-    size : float
-        The largest gap between the two CDFs (Kolmogorov and Smirnov), of labels between the two
+    size: The largest gap between the two CDFs (Kolmogorov and Smirnov), of labels between the two
         shares. In 0..1.
-    low, high : float
-        Its interval of 95 %: whatever the band of the whole difference allows.
-    more, fewer : tuple of int
-        Symbols whose CDF (of labels: share) has certainly risen, and fallen: where the band of the
-        whole difference leaves zero.
+    low, high: Its interval of 95 %: whatever the band of the whole difference allows.
+    more, fewer: Symbols whose CDF (of labels: share) has certainly risen, and fallen: where the
+        band of the whole difference leaves zero.
     """
 
     size: float
@@ -118,17 +113,10 @@ class Shift:
 class SeriesChange:
     """A jump, or an odd week that the next did not follow.
 
-    Parameters
-    ----------
-    week : int
-        The position of the first week that is different.
-    since : int
-        The week it is compared with: the last before it that had reports.
-    kind : {"jump", "odd week"}
-    evidence : float
-        Logarithm of how much more probable the reports are with the change than without.
-    shift : Shift
-        The week less the one it is compared with.
+    week: The position of the first week that is different.
+    since: The week it is compared with: the last before it that had reports.
+    evidence: Logarithm of how much more probable the reports are with the change than without.
+    shift: The week less the one it is compared with.
     """
 
     week: int

@@ -325,10 +325,7 @@ def estimate_document(estimate: Any) -> dict[str, Any]:
 def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:
     """Return the arguments of a result of this domain from its document, checked for type.
 
-    Raises
-    ------
-    FormatError
-        When one has another type or is damaged. `name` stands in the message.
+    Raises FormatError when one has another type or is damaged. `name` stands in the message.
     """
     reports, provenance, mass = document["reports"], document["provenance"], document["mass"]
     if type(reports) is not int or reports < 0 or not isinstance(provenance, dict):

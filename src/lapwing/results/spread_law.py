@@ -46,14 +46,8 @@ def decoded(
 ) -> Matrix:
     """Return the array in a string, float64. FormatError when it is none of that size.
 
-    Parameters
-    ----------
-    text : str
-    kind : str
-    numbers : int, optional
-        How many there must be.
-    rows, columns : int, optional
-        For two dimensions. Without rows, as many as there are.
+    numbers: How many there must be.
+    rows, columns: For two dimensions. Without rows, as many as there are.
     """
     try:
         found = np.frombuffer(base64.b64decode(text, validate=True), dtype=kind)
@@ -76,12 +70,8 @@ def decoded(
 class Spread:
     """How the masses of cells are spread over their symbols.
 
-    Parameters
-    ----------
-    start : numpy.ndarray
-        int64 [cells], increasing from 0: the first symbol of each.
-    share : numpy.ndarray
-        float64 [symbols], part of its cell's mass.
+    start: int64 [cells], increasing from 0: the first symbol of each.
+    share: float64 [symbols], part of its cell's mass.
     """
 
     start: Whole
@@ -127,13 +117,8 @@ class Spread:
 class SpreadLaw:
     """Center, covariance of cells, and how the errors of cells are spread over the symbols.
 
-    Parameters
-    ----------
-    spread : Spread
-    center : numpy.ndarray
-        float64 [cells], to be spread as well, or [symbols].
-    factor : numpy.ndarray
-        float64 [cells, rank]: the covariance is ``factor factor'``.
+    center: float64 [cells], to be spread as well, or [symbols].
+    factor: float64 [cells, rank]: the covariance is ``factor factor'``.
     """
 
     spread: Spread

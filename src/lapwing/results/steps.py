@@ -95,10 +95,6 @@ def shared_steps(results: Iterable[Any]) -> int | None:
     """Return the number of steps that all results can be drawn with. None where none is known.
 
     That of the result with the fewest, such as the one of the fewest people.
-
-    Parameters
-    ----------
-    results : iterable of Distribution
     """
     known = [result.provenance.get(KEY) for result in results]
     counts = [steps for steps in known if type(steps) is int and steps >= 1]
@@ -108,11 +104,7 @@ def shared_steps(results: Iterable[Any]) -> int | None:
 def grouped(law: Uncertainty, groups: NDArray[np.int64]) -> Uncertainty:
     """Return the error distribution of the masses of groups of symbols.
 
-    Parameters
-    ----------
-    law : Uncertainty
-    groups : numpy.ndarray
-        int64 [symbols]: the group of each symbol, from 0 on, or -1 where it is in none.
+    groups: int64 [symbols]: the group of each symbol, from 0 on, or -1 where it is in none.
     """
     inside, count = groups >= 0, int(groups.max(initial=-1)) + 1
 
@@ -154,17 +146,11 @@ def _totals(groups: NDArray[np.int64], numbers: Vector, count: int) -> Vector:
 class Steps:
     """Shares of the steps of a density, with their intervals.
 
-    Parameters
-    ----------
-    edges : numpy.ndarray
-        float64 [steps + 1]. Of whole numbers half a number beyond the last.
-    shares : numpy.ndarray
-        float64 [steps], without what detected atoms hold beyond what is around them.
-    low, high : numpy.ndarray or None
-        float64 [steps]: simultaneous intervals, each of which holds its share. Neither end is
-        nearer to the share than the standard deviation of the error, unless it is 0 or 1.
-    bins : int
-        Of the domain.
+    edges: float64 [steps + 1]. Of whole numbers half a number beyond the last.
+    shares: float64 [steps], without what detected atoms hold beyond what is around them.
+    low, high: float64 [steps]: simultaneous intervals, each of which holds its share. Neither
+        end is nearer to it than the standard deviation of the error, unless it is 0 or 1.
+    bins: Of the domain.
     """
 
     edges: Vector
@@ -186,21 +172,14 @@ class Steps:
     ) -> Steps:
         """Return the steps of masses.
 
-        Parameters
-        ----------
-        domain : Domain
-            Ordered.
-        mass : numpy.ndarray
-            float64 [symbols with a place].
-        steps : int or None
-            How many. None for a step of each bin.
-        atom_bins : numpy.ndarray
-            int64: the bins in which atoms were detected. A step that has more bins has the density
-            of its other bins. One of such a bin alone is as high as the bins around it suggest.
-        error_law : Uncertainty, optional
-            About the people who reported.
-        level : float
-            At which all intervals hold at once.
+        domain: Ordered.
+        mass: float64 [symbols with a place].
+        steps: How many. None for a step of each bin.
+        atom_bins: int64: the bins in which atoms were detected. A step that has more bins has the
+            density of its other bins. One of such a bin alone is as high as the bins around it
+            suggest.
+        error_law: About the people who reported.
+        level: At which all intervals hold at once.
         """
         flat = flat_shares(domain)
         bins = np.flatnonzero(flat > 0)

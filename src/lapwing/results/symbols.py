@@ -43,11 +43,7 @@ def missing_unseen(result: Any) -> bool:
 def values_of(domain: Domain, symbols: NDArray[np.int64]) -> list[Any]:
     """Return labels, whole numbers, or left ends of bins. None for the missing symbol.
 
-    Parameters
-    ----------
-    domain : Domain
-    symbols : numpy.ndarray
-        int64, in 0..domain.size - 1.
+    symbols: int64, in 0..domain.size - 1.
     """
     missing = domain.missing_index
     if domain.ordered:
@@ -94,10 +90,7 @@ def counts_of_values(values: Values, domain: Domain) -> tuple[NDArray[np.int64],
 def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
     """Return a copy of the masses: float64 [domain.size].
 
-    Raises
-    ------
-    ArgumentError
-        Unless there is one for each symbol.
+    Raises ArgumentError unless there is one for each symbol.
     """
     require_domain(domain)
     copied = as_numbers(mass, name="mass").copy()
@@ -117,16 +110,9 @@ _SHOWN = 60
 def asked_symbol(domain: Domain, asked: Any) -> int:
     """Return the number of the symbol that a share is asked of.
 
-    Parameters
-    ----------
-    domain : Domain
-    asked : object
-        A label, a number, date or time of the domain. None for the missing symbol.
+    asked: A label, a number, date or time of the domain. None for the missing symbol.
 
-    Raises
-    ------
-    DomainError
-        When it is none of them.
+    Raises DomainError when it is none of them.
 
     Examples
     --------
@@ -159,21 +145,12 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
 def share_symbol(result: Any, label: Any, among: Among) -> int:
     """Return the number of the symbol of a result that a share is asked of.
 
-    Parameters
-    ----------
-    result : Distribution
-    label : object
-        As for :func:`asked_symbol`.
-    among : {"all", "present"}
-        Of whom the share is.
+    label: As for :func:`asked_symbol`.
+    among: Of whom the share is.
 
-    Raises
-    ------
-    ArgumentError
-        When the share of missing values is asked among those whose value is present, or of a
-        mechanism that does not know it. Also when `among` is another word.
-    DomainError
-        When the label is none of the domain.
+    Raises ArgumentError when the share of missing values is asked among those whose value is
+    present, or of a mechanism that does not know it. Also when `among` is another word.
+    Raises DomainError when the label is none of the domain.
     """
     if among not in ("all", "present"):
         raise ArgumentError("among", "must be 'all' or 'present'", f"{among!r}")

@@ -70,20 +70,12 @@ class Track:
 class Timeline:
     """Numbers over time, with intervals, and marks where something changed.
 
-    Parameters
-    ----------
-    names : list of str
-        Of the weeks.
-    tracks : tuple of Track
-        Quantiles, from low to high, or shares.
-    marks : tuple of int
-        Weeks with a change.
-    unit : str or None
-        Of quantiles. None for shares.
-    log : bool
-        Whether equal ratios are equally far apart.
-    values : str
-        Name of the numbers, with their unit of measurement.
+    names: Of the weeks.
+    tracks: Quantiles, from low to high, or shares.
+    marks: Weeks with a change.
+    unit: Of quantiles. None for shares.
+    log: Whether equal ratios are equally far apart.
+    values: Name of the numbers, with their unit of measurement.
     """
 
     names: list[str]

@@ -99,12 +99,8 @@ def perhaps_nobody(result: Any) -> bool:
 def without_numbers(answer: Document, reason: str | None) -> Document:
     """Return an answer that says in each row why it has no number.
 
-    Parameters
-    ----------
-    answer : dict
-        Of a distribution, or of a difference of two.
-    reason : str or None
-        None leaves it as it is.
+    answer: Of a distribution, or of a difference of two.
+    reason: None leaves it as it is.
     """
     if reason is None:
         return answer
@@ -130,12 +126,8 @@ def without_numbers(answer: Document, reason: str | None) -> Document:
 def columns_without_numbers(columns: Columns, reason: str | None) -> Columns:
     """Return the columns of a table that says why it has no numbers, in the column of the kind.
 
-    Parameters
-    ----------
-    columns : dict of str to list
-        Of a distribution. The last row may be that of missing values.
-    reason : str or None
-        None leaves them as they are.
+    columns: Of a distribution. The last row may be that of missing values.
+    reason: None leaves them as they are.
     """
     if reason is None:
         return columns

@@ -100,37 +100,25 @@ class Variants:
 class Uncertainty:
     """Error distribution of an estimate: normal, centered, with a covariance kept in parts.
 
-    Parameters
-    ----------
-    center : numpy.ndarray
-        Estimate that it belongs to, float64 [symbols]. It may be signed.
-    noise : Covariance
-        Of the center's masses about the masses of the people who reported.
-    remainder : numpy.ndarray
-        float64 [symbols]: variance of the cumulative sums that `noise` leaves out.
-    plug_in : numpy.ndarray
-        float64 [symbols]: masses at which the covariance was evaluated.
-    reports : int
-        Number of people. The population target adds the sampling error of so many.
-    method : str
-        How it was made, with what is known of its coverage.
-    variants : Variants
-        Error distributions of their own for some targets and kinds of band. This one serves the
-        others.
-    tails : float
-        Excess kurtosis of the cumulative sums, on average. Default: 0, normal errors. Bands are
+    center: Estimate that it belongs to, float64 [symbols]. It may be signed.
+    noise: Of the center's masses about the masses of the people who reported.
+    remainder: float64 [symbols]: variance of the cumulative sums that `noise` leaves out.
+    plug_in: float64 [symbols]: masses at which the covariance was evaluated.
+    reports: Number of people. The population target adds the sampling error of so many.
+    method: How it was made, with what is known of its coverage.
+    variants: Error distributions of their own for some targets and kinds of band. This one serves
+        the others.
+    tails: Excess kurtosis of the cumulative sums, on average. Default: 0, normal errors. Bands are
         wider by it, because large errors are more frequent with Laplace noise than with Gaussian
         noise of the same variance.
-    laplace : float, optional
-        Variance of the Laplace noise in each mass, 0 where all noise is Gaussian. It is given where
-        each mass has a noise of its own, as in a release of labels. Simultaneous intervals then
-        follow from those of one mass, without simulation. Of a difference of two, it is the
+    laplace: Variance of the Laplace noise in each mass, 0 where all noise is Gaussian. It is given
+        where each mass has a noise of its own, as in a release of labels. Simultaneous intervals
+        then follow from those of one mass, without simulation. Of a difference of two, it is the
         variance of one Laplace error of the same kurtosis.
-    whole : bool
-        Whether the masses are numbers of people over `reports`, with errors of whole people where
-        they are a few. Intervals of single masses allow for it. Default: False.
-    of_cells : SpreadLaw, optional
-        Where `center` and `noise` are spread over the symbols from cells. A file then holds those.
+    whole: Whether the masses are numbers of people over `reports`, with errors of whole people
+        where they are a few. Intervals of single masses allow for it. Default: False.
+    of_cells: Where `center` and `noise` are spread over the symbols from cells. A file then holds
+        those.
     """
 
     center: Vector
@@ -172,10 +160,7 @@ class Uncertainty:
     def about(self, kind: Kind, target: Target) -> Uncertainty:
         """Return the error distribution for this kind and target: its noise is about the target.
 
-        Raises
-        ------
-        ArgumentError
-            When it is no kind or no target.
+        Raises ArgumentError when it is no kind or no target.
         """
         check_kind(kind, target)
         variant = self.variants.answering(kind, target)
@@ -221,15 +206,9 @@ class Uncertainty:
     ) -> tuple[Vector, Vector]:
         """Return a lower and an upper curve about the target of the noise (:meth:`about`).
 
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        kind : {"pointwise", "simultaneous"}
-        cumulative : bool
-            Of the cumulative sums, or else of the masses.
-        least : float
-            The curves are cut to [least, 1].
+        level: In (0, 1).
+        cumulative: Of the cumulative sums, or else of the masses.
+        least: The curves are cut to [least, 1].
         """
         normal = normal_critical_value(level)
         if cumulative:
@@ -309,14 +288,8 @@ class Uncertainty:
     ) -> Band:
         """Return the band of the CDF, or of the shares when the symbols have no place.
 
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-        kind : {"pointwise", "simultaneous"}
-        target : {"empirical", "population"}
-        left, right : numpy.ndarray or None
-            Ends of the symbols, float64 [symbols]. None for categories.
+        level: In (0, 1).
+        left, right: Ends of the symbols, float64 [symbols]. None for categories.
 
         Notes
         -----

@@ -34,8 +34,8 @@ Walked: TypeAlias = Kind | Literal["between"]
 """A kind of band of one week, or all bands of the difference of two weeks."""
 
 _NEGLIGIBLE = 1e-4
-"""What the reports of a week may say about a direction, alongside how far it may vary at most, and
-be left out of a file: variances are too large by such a part then."""
+"""Part of a direction's largest variance that reports may tell of, and be left out of a file."""
+# Variances are too large by such a part then.
 
 _LARGEST = 1e6
 """What every variance and factor in a file is below: far more than masses can vary."""
@@ -45,16 +45,10 @@ _LARGEST = 1e6
 class Wider:
     """By how much the learned variances are multiplied for bands of one kind.
 
-    Parameters
-    ----------
-    jump : float
-        Those of the first week, of jumps and of odd weeks.
-    step : float
-        Those of ordinary steps.
-    flicker : float
-        Those of what every week has alone.
-    least : float
-        Level of the step that any week may have alongside them, as a standard deviation.
+    jump: Those of the first week, of jumps and of odd weeks.
+    step: Those of ordinary steps.
+    flicker: Those of what every week has alone.
+    least: Level of the step that any week may have alongside them, as a standard deviation.
     """
 
     jump: float
@@ -86,15 +80,9 @@ class Wider:
 class WeekErrors:
     """What one week's reports say, and about whom.
 
-    Parameters
-    ----------
-    root : numpy.ndarray
-        float64 [rank, state], as float32 has it: the information is ``root' root``.
-    pilot : numpy.ndarray
-        float64 [size]: masses at which it was taken.
-    reports : int
-    centers : mapping
-        By kind of band, float64 [size]: about the week's own people. Files of earlier versions
+    root: float64 [rank, state], as float32 has it: the information is ``root' root``.
+    pilot: float64 [size]: masses at which it was taken.
+    centers: By kind of band, float64 [size]: about the week's own people. Files of earlier versions
         have none for differences.
     """
 
@@ -148,25 +136,15 @@ class WeekErrors:
 class WalkErrors:
     """Error distributions of all weeks. Masses are ``mean + columns (a + u)``: a walks, u is new.
 
-    Parameters
-    ----------
-    columns : numpy.ndarray
-        float64 [size, state], of sum zero, as float32 has them.
-    first : numpy.ndarray
-        float64 [state, state]: prior covariance of the first week's state.
-    step, shape : numpy.ndarray
-        float64 [state]: variances of an ordinary step, and of a jump of level 1.
-    jump, odd : numpy.ndarray
-        float64 [weeks]: levels of the jump into each week, and of what an odd week has alone.
-    flicker : float
-        Level of what every week has alone.
-    wider : mapping
-        By kind of band.
-    method : str
-    weeks : tuple of WeekErrors or None
-        None where nobody reported.
-    scores : numpy.ndarray, optional
-        float64 [weeks, state]: where the weeks were decoded. No variance depends on them, so no
+    columns: float64 [size, state], of sum zero, as float32 has them.
+    first: float64 [state, state]: prior covariance of the first week's state.
+    step, shape: float64 [state]: variances of an ordinary step, and of a jump of level 1.
+    jump, odd: float64 [weeks]: levels of the jump into each week, and of what an odd week has
+        alone.
+    flicker: Level of what every week has alone.
+    wider: By kind of band.
+    weeks: None where nobody reported.
+    scores: float64 [weeks, state]: where the weeks were decoded. No variance depends on them, so no
         file has them.
 
     Notes
@@ -270,14 +248,9 @@ class WalkErrors:
     ) -> dict[Kind, Uncertainty]:
         """Return the error distributions of the later week minus the earlier.
 
-        Parameters
-        ----------
-        earlier, later : int
-            Positions of weeks with reports.
-        mass : numpy.ndarray
-            float64 [size], of the later week.
-        people : int
-            In the smaller of the two.
+        earlier, later: Positions of weeks with reports.
+        mass: float64 [size], of the later week.
+        people: In the smaller of the two.
         """
         one, two = self.weeks[earlier], self.weeks[later]
         assert one is not None
@@ -391,12 +364,8 @@ def _by_kind(entries: Any) -> bool:
 def root_of(information: Matrix, most: Vector) -> Matrix:
     """Return columns of an information that is kept: float64 [rank, state], as float32 has them.
 
-    Parameters
-    ----------
-    information : numpy.ndarray
-        float64 [state, state].
-    most : numpy.ndarray
-        float64 [state], positive: the largest variance that each amplitude may have.
+    information: float64 [state, state].
+    most: float64 [state], positive: the largest variance that each amplitude may have.
     """
     scale = np.sqrt(most)
     values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
@@ -419,14 +388,9 @@ def _apart_law(center: Vector, variance: Vector, mass: Vector, people: int) -> U
 class OwnPeople:
     """How errors about the population become those about the people of each week.
 
-    Parameters
-    ----------
-    center : numpy.ndarray
-        float64 [weeks, labels]: shares of these people.
-    factor : numpy.ndarray
-        float64 [weeks, labels]: part of an error about the population that is one about them.
-    alone : numpy.ndarray
-        float64 [weeks, labels]: variance that is added, which no other week shares.
+    center: float64 [weeks, labels]: shares of these people.
+    factor: float64 [weeks, labels]: part of an error about the population that is one about them.
+    alone: float64 [weeks, labels]: variance that is added, which no other week shares.
     """
 
     center: Matrix
@@ -459,15 +423,10 @@ class OwnPeople:
 class LabelErrors:
     """The shares of all labels in all weeks, given all weeks, each label on its own.
 
-    Parameters
-    ----------
-    mean, variance : numpy.ndarray
-        float64 [weeks, labels].
-    carried : numpy.ndarray
-        float64 [weeks, labels]: by what part of its error a week hands on to the next, given all
-        weeks: the covariance of two weeks is the later one's variance times all parts between.
-    own : OwnPeople, optional
-        None in files of earlier versions, whose differences are about both targets alike.
+    mean, variance: float64 [weeks, labels].
+    carried: float64 [weeks, labels]: by what part of its error a week hands on to the next, given
+        all weeks: the covariance of two weeks is the later one's variance times all parts between.
+    own: None in files of earlier versions, whose differences are about both targets alike.
     """
 
     mean: Matrix
@@ -482,14 +441,9 @@ class LabelErrors:
     ) -> dict[Kind, Uncertainty]:
         """Return the error distributions of the later week minus the earlier.
 
-        Parameters
-        ----------
-        earlier, later : int
-            Positions.
-        mass : numpy.ndarray
-            float64 [labels], of the later week.
-        people : int
-            In the smaller of the two.
+        earlier, later: Positions.
+        mass: float64 [labels], of the later week.
+        people: In the smaller of the two.
         """
         everybody = _apart_law(*self.apart(earlier, later), mass, people)
         law = everybody

@@ -20,8 +20,9 @@ LARGEST_EPSILON = 4
 """Above it a guess of 50 % can become more than 98 %."""
 
 LARGEST_RHO = 8
-"""As much as mu = 4, with which a guess between two equally likely values may be right in 97.7 %:
-with a probability of at most the normal distribution function at ``mu / 2``."""
+"""Largest rho that is not weak: as much as mu = 4."""
+# With it a guess between two equally likely values may be right in 97.7 %: with a probability of at
+# most the normal distribution function at ``mu / 2``.
 
 LARGEST_DELTA = Fraction(1, 1000)
 
@@ -72,14 +73,9 @@ def delta_line(promise: Promise, people: int) -> str | None:
 def warn_of_epsilon(epsilon: Fraction, *, seen: str, stacklevel: int) -> None:
     """Give a PrivacyWarning where epsilon is above 4: what somebody may learn of what is seen.
 
-    Parameters
-    ----------
-    epsilon : Fraction
-        Of the release, or of one report.
-    seen : str
-        Which of both, in words.
-    stacklevel : int
-        As of :func:`warnings.warn`, seen from the caller.
+    epsilon: Of the release, or of one report.
+    seen: Which of both, in words.
+    stacklevel: As of :func:`warnings.warn`, seen from the caller.
     """
     if epsilon <= LARGEST_EPSILON:
         return
@@ -115,17 +111,10 @@ def warn_of_parameters(
 ) -> None:
     """Give a PrivacyWarning for a delta and for an epsilon of a release that protects little.
 
-    Parameters
-    ----------
-    promise : Promise
-    stated : Fraction
-        Epsilon that states the guarantee.
-    people : int or None
-        Their number where it is public or typed for a plan, else None.
-    word : str
-        Name of the counted objects.
-    stacklevel : int
-        As of :func:`warnings.warn`, seen from the caller.
+    stated: Epsilon that states the guarantee.
+    people: Their number where it is public or typed for a plan, else None.
+    word: Name of the counted objects.
+    stacklevel: As of :func:`warnings.warn`, seen from the caller.
     """
     if said := weak_delta(promise.delta, people, word=word):
         warnings.warn(said, PrivacyWarning, stacklevel=stacklevel + 1)

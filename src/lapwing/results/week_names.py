@@ -18,14 +18,9 @@ _DATED = re.compile(r"(|.*[^0-9A-Za-z])(\d{4}(-W\d{2}|-Q[1-4]|-\d{2}(-\d{2})?)?)
 class _Dated:
     """A name that ends with a date.
 
-    Parameters
-    ----------
-    before : str
-        What stands before the date.
-    date : str
-        As a string it sorts by time: its week or quarter has a capital letter.
-    small : bool
-        Whether that letter was a small one.
+    before: What stands before the date.
+    date: As a string it sorts by time: its week or quarter has a capital letter.
+    small: Whether that letter was a small one.
     """
 
     before: str
@@ -99,10 +94,7 @@ def by_date(names: Sequence[str]) -> list[str]:
 def with_missing(names: Sequence[str]) -> list[str]:
     """Return names of weeks in order, and between them those of dates that are missing.
 
-    Parameters
-    ----------
-    names : sequence of str
-        In order.
+    names: In order.
 
     Notes
     -----

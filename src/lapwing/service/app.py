@@ -50,11 +50,7 @@ _SAFE = [
 class Application:
     """An ASGI application.
 
-    Parameters
-    ----------
-    collector : Collector
-    pages : sequence of routes
-        The analyst's pages, where they are wanted.
+    pages: The analyst's pages, where they are wanted.
     """
 
     def __init__(self, collector: Collector, *, pages: Sequence[BaseRoute] = ()) -> None:

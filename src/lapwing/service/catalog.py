@@ -28,19 +28,11 @@ EVERYBODY_ELSE = "other"
 class KeptSurvey:
     """A survey, ready to receive reports.
 
-    Parameters
-    ----------
-    stored : StoredSurvey
-    survey : Survey
-        Read from its document.
-    epochs : dict of str to StoredEpoch
-    notices : list of FormerNotice
-        What the survey said to people before, the oldest first.
-    past : dict of str to str
-        Epochs whose end is past by the latest look at the clock alone, with what that look makes of
-        them: "grace" or "closed". They have not moved on yet.
-    pages : dict of str to str
-        Pages about the survey that were made, by their templates. None of them shows epochs.
+    survey: Read from its document.
+    notices: What the survey said to people before, the oldest first.
+    past: Epochs whose end is past by the latest look at the clock alone, with what that look makes
+        of them: "grace" or "closed". They have not moved on yet.
+    pages: Pages about the survey that were made, by their templates. None of them shows epochs.
     """
 
     stored: StoredSurvey
@@ -98,12 +90,7 @@ class KeptSurvey:
 
 
 class Catalog:
-    """What the store holds, as of the last change.
-
-    Parameters
-    ----------
-    store : Store
-    """
+    """What the store holds, as of the last change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -44,17 +44,9 @@ TICK_SECONDS = 1.0
 class Collector:
     """All that the routes need, and what goes on alongside.
 
-    Parameters
-    ----------
-    store : Store
-        Open. The caller that opened it closes it, after :meth:`stop`.
-    settings : Settings
-    secrets : Secrets
-    log : Log
-    clock : callable
-        Returns seconds since 1970. Tests give their own.
-    monotonic : callable
-        Returns seconds of a clock that nobody sets. Tests give their own.
+    store: Open. The caller that opened it closes it, after :meth:`stop`.
+    clock: Returns seconds since 1970. Tests give their own.
+    monotonic: Returns seconds of a clock that nobody sets. Tests give their own.
     """
 
     def __init__(
@@ -236,15 +228,10 @@ class Collector:
     async def revoke(self, name: str) -> None:
         """Let a token open nothing any more, here and in all collectors of this database.
 
-        Parameters
-        ----------
-        name : str
-            As :func:`short_name` returns it.
+        name: As :func:`short_name` returns it.
 
-        Raises
-        ------
-        ProblemError
-            When there is none, it comes from a setting, or it is the last one of an admin.
+        Raises ProblemError when there is none, it comes from a setting, or it is the last one of an
+        admin.
         """
         named = [each for each in await self.tokens() if short_name(each[0].digest) == name]
         if not named:

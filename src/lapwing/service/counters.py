@@ -66,22 +66,15 @@ class Counters:
     def watch(self, name: str, kind: str, help_text: str, read: Callable[[], float]) -> None:
         """Show a number that somebody else keeps.
 
-        Parameters
-        ----------
-        name, help_text : str
-        kind : {"gauge", "counter"}
-        read : callable
-            Returns it now.
+        read: Returns it now.
         """
         self._watched[name] = (kind, help_text, read)
 
     def text(self, *, everything: bool) -> str:
         """Return them, one number a line.
 
-        Parameters
-        ----------
-        everything : bool
-            Whether an admin or a monitor asks. Others are told no number that a device moves.
+        everything: Whether an admin or a monitor asks. Others are told no number that a device
+            moves.
         """
         lines = self._of_devices() if everything else []
         lines += self.decoding.lines("lapwing_decoding_seconds", "Of one decode, waiting included.")

@@ -43,15 +43,9 @@ def carried_out(
 ) -> Missing | dict[str, Any] | str | bytes:
     """Return what was ordered: a document, a table or a picture, or what is missing for it.
 
-    Parameters
-    ----------
-    order : Order
-    materials : mapping of Key to Material
-        Of what is not kept.
-    kept : Kept
-        Results by the keys of their tallies, the last used one last.
-    most : int
-        How many are kept.
+    materials: Of what is not kept.
+    kept: Results by the keys of their tallies, the last used one last.
+    most: How many are kept.
     """
     wanted = [(order.key, *order.together), *([] if order.against is None else [(order.against,)])]
     tallied = order.form == "alarm"  # which is about the reports, not about a result

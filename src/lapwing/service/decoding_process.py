@@ -43,10 +43,7 @@ class DecodingFailedError(Exception):
 class DecodingProcess:
     """The process, seen from the collector. One order at a time. Others wait.
 
-    Parameters
-    ----------
-    seconds : float
-        How long one order may take.
+    seconds: How long one order may take.
     """
 
     def __init__(self, *, seconds: float) -> None:
@@ -77,10 +74,7 @@ class DecodingProcess:
     def ask(self, order: Order, materials: Mapping[Key, Material]) -> Answer:
         """Return its answer to an order.
 
-        Raises
-        ------
-        DecodingFailedError
-            When there is none in time.
+        Raises DecodingFailedError when there is none in time.
         """
         with self._lock:
             try:
@@ -118,10 +112,7 @@ class DecodingProcess:
 def work(link: Connection) -> None:
     """Answer orders until the collector is gone. Runs in the process of its own.
 
-    Parameters
-    ----------
-    link : Connection
-        To the collector.
+    link: To the collector.
     """
     # Ctrl-C in a terminal goes to all; the collector says when it is over.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -25,12 +25,8 @@ Fact = str | int | float | bool | None
 class Log:
     """Lines of JSON, and counts that become one.
 
-    Parameters
-    ----------
-    stream : text file
-        Where they go.
-    clock : callable
-        Returns seconds since 1970.
+    stream: Where they go.
+    clock: Returns seconds since 1970.
     """
 
     def __init__(self, stream: IO[str], *, clock: Callable[[], float]) -> None:
@@ -85,12 +81,7 @@ class Log:
 
 
 class ServerLines(logging.Handler):
-    """Lines of the HTTP server, without what it would fill in: that may be an address.
-
-    Parameters
-    ----------
-    log : Log
-    """
+    """Lines of the HTTP server, without what it would fill in: that may be an address."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)

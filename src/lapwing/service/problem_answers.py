@@ -48,17 +48,10 @@ class ProblemDocument(TypedDict):
 class ProblemError(Exception):
     """An answer that says what is wrong.
 
-    Parameters
-    ----------
-    problem : Problem
-    detail : str
-        What must hold, what came, what to do. No value that was sent.
-    more : mapping, optional
-        Further members of the document, such as the positions of refused reports.
-    retry_after : int, optional
-        Seconds.
-    headers : tuple
-        Further headers.
+    detail: What must hold, what came, what to do. No value that was sent.
+    more: Further members of the document, such as the positions of refused reports.
+    retry_after: Seconds.
+    headers: Further headers.
     """
 
     def __init__(
@@ -111,11 +104,7 @@ def malformed(detail: str) -> ProblemError:
 def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
     """Return how an error of the store is answered.
 
-    Parameters
-    ----------
-    error : StoreError, NotStoredError or ArgumentError
-    retry_seconds : int
-        What is told whoever may try again.
+    retry_seconds: What is told whoever may try again.
     """
     if isinstance(error, NotStoredError):
         return ProblemError(Problem.UNKNOWN_EPOCH, "the survey or epoch was deleted meanwhile")

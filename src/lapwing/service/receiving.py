@@ -31,8 +31,8 @@ def closing(scope: Scope) -> tuple[tuple[bytes, bytes], ...]:
 
 
 SMALL_BODY = 2**15
-"""Bytes up to which a body is read on, however much is on its way: a few who send large ones slowly
-must not keep devices out."""
+"""Bytes up to which a body is read on, however much is on its way."""
+# A few who send large ones slowly must not keep devices out.
 
 
 class ClientGoneError(Exception):
@@ -45,10 +45,7 @@ class Begun:
     Most bodies come together with their headers. For them no timer is set, which would take as
     much time as reading the batch.
 
-    Parameters
-    ----------
-    waiting : awaitable of Message
-        What a server's `receive` returned.
+    waiting: What a server's `receive` returned.
 
     Attributes
     ----------
@@ -85,16 +82,10 @@ class Begun:
 class Receiving:
     """What bodies may take, of all requests together.
 
-    Parameters
-    ----------
-    largest : int
-        Bytes of one body.
-    seconds : float
-        From its first byte to its last.
-    together : int
-        Bytes of all bodies that are on their way or being read.
-    retry_seconds : int
-        What is told whom there is no room for.
+    largest: Bytes of one body.
+    seconds: From its first byte to its last.
+    together: Bytes of all bodies that are on their way or being read.
+    retry_seconds: What is told whom there is no room for.
     """
 
     def __init__(self, *, largest: int, seconds: float, together: int, retry_seconds: int) -> None:
@@ -115,26 +106,16 @@ class Receiving:
     ) -> bytes:
         """Return a body that has arrived whole.
 
-        Parameters
-        ----------
-        receive : callable
-            Of the request.
-        headers : iterable of (bytes, bytes)
-        largest : int, optional
-            Bytes, where less than of any is allowed.
-        advice : str
-            What to do with a larger one.
-        held : callable, optional
-            Asked of a body that states a larger size, or grows larger: whether it is that of a
+        receive: Of the request.
+        largest: Bytes, where less than of any is allowed.
+        advice: What to do with a larger one.
+        held: Asked of a body that states a larger size, or grows larger: whether it is that of a
             batch which the store has. Such a body is read, so that a sender who is told "too large"
             knows that nothing of it was counted.
 
-        Raises
-        ------
-        ProblemError
-            When it is or would be too large, or too slow, or too much is on its way.
-        ClientGoneError
-            When the client left.
+        Raises ProblemError when it is or would be too large, or too slow, or too much is on its
+        way.
+        Raises ClientGoneError when the client left.
         """
         limit = self._largest if largest is None else min(largest, self._largest)
         stated = None

@@ -49,28 +49,18 @@ def json_of(description: str, schema: Any) -> AnswerSchema:
 class Endpoint:
     """A method of an address.
 
-    Parameters
-    ----------
-    method, path, summary, tag, description : str
-        The words of the OpenAPI description. A part of the path in braces is a parameter.
-    answers : mapping
-        The good answers, by their status.
-    problems : tuple of Problem
-        Those that the role and the body do not already bring.
-    role : "analyst" or "admin", optional
-        Who may ask. An admin may whatever an analyst may.
-    query : type, optional
-        Its fields are the keys of the query. None: whatever is there is not looked at.
-    body : type or mapping, optional
-        What is sent: the type of a JSON object, or a schema for each media type, which the handler
-        then reads on its own.
-    parts : mapping
-        Description and type of parameters of the path, where they differ from the usual ones.
-    security : list, optional
-        Where it is not the token of a role.
-    handler : callable, optional
-        Takes the request, and the query and the body where there are types of them. None: it is
-        answered before the router.
+    method, path, summary, tag, description: The words of the OpenAPI description. A part of the
+        path in braces is a parameter.
+    answers: The good answers, by their status.
+    problems: Those that the role and the body do not already bring.
+    role: Who may ask. An admin may whatever an analyst may.
+    query: Its fields are the keys of the query. None: whatever is there is not looked at.
+    body: What is sent: the type of a JSON object, or a schema for each media type, which the
+        handler then reads on its own.
+    parts: Description and type of parameters of the path, where they differ from the usual ones.
+    security: Where it is not the token of a role.
+    handler: Takes the request, and the query and the body where there are types of them. None: it
+        is answered before the router.
     """
 
     method: Method
@@ -190,11 +180,7 @@ async def _sent_document(request: Request) -> dict[str, Any]:
 def role_of(request: Request, *, cookie: bool) -> Role | None:
     """Return the role of whoever asks. None for who shows no token, or a wrong one.
 
-    Parameters
-    ----------
-    request : Request
-    cookie : bool
-        Whether the pages' cookie counts: here only for what changes nothing, because a browser
+    cookie: Whether the pages' cookie counts: here only for what changes nothing, because a browser
         sends it along on its own.
     """
     return collector_of(request).roles.role_of(_shown_token(request, cookie=cookie))

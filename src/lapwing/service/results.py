@@ -62,28 +62,17 @@ _LARGEST_KEPT = 2**22
 class Question:
     """What is asked about an epoch of a survey.
 
-    Parameters
-    ----------
-    epoch : str
-    segment : str, optional
-        A segment of the survey, or "other" for reports without one. None: all together.
-    against : str, optional
-        Another epoch, to compare with.
-    against_segment : str, optional
-        Another segment, to compare with.
-    target : {"population", "empirical"}
-        Whom a comparison is about: the people from whom both were drawn, or these very people.
-    level : float
-        Of all intervals, in (0, 1).
-    ranges : tuple of (str, str)
-        The ends of each, in the unit of the values. "" is open. The end belongs to a range that
+    segment: A segment of the survey, or "other" for reports without one. None: all together.
+    against: Another epoch, to compare with.
+    against_segment: Another segment, to compare with.
+    target: Whom a comparison is about: the people from whom both were drawn, or these very people.
+    level: Of all intervals, in (0, 1).
+    ranges: The ends of each, in the unit of the values. "" is open. The end belongs to a range that
         belongs to the bins.
-    probabilities : tuple of float
-        Of quantiles.
-    start : str, optional
-        From where quantiles on a circle are counted.
-    together : tuple of (KeptSurvey, str)
-        Other surveys about the same distribution, each with an epoch of it: one answer of all.
+    probabilities: Of quantiles.
+    start: From where quantiles on a circle are counted.
+    together: Other surveys about the same distribution, each with an epoch of it: one answer of
+        all.
     """
 
     epoch: str
@@ -110,15 +99,8 @@ class _MovedError(Exception):
 class Results:
     """Decodes what is asked for, in processes of their own.
 
-    Parameters
-    ----------
-    store : Store
-    pool : Executor
-        Where the store is asked.
-    settings : Settings
-    counters : Counters
-    clock : callable
-        Returns seconds since 1970.
+    pool: Where the store is asked.
+    clock: Returns seconds since 1970.
     """
 
     def __init__(
@@ -157,11 +139,8 @@ class Results:
     async def document(self, kept: KeptSurvey, question: Question) -> dict[str, Any]:
         """Return what the reports say, as JSON values.
 
-        Raises
-        ------
-        ProblemError
-            When too few reported, or there is no such epoch or segment. When the reports cannot
-            say it. When decoding takes too long.
+        Raises ProblemError when too few reported, or there is no such epoch or segment. When the
+        reports cannot say it. When decoding takes too long.
         """
         looks: Looks = {}
         order, made = await self._made(kept, question, "json", looks)
@@ -217,11 +196,8 @@ class Results:
     async def alarm(self, kept: KeptSurvey, epoch: str, segment: str | None) -> dict[str, Any]:
         """Return whether honest devices can have sent the reports, as JSON values.
 
-        Raises
-        ------
-        ProblemError
-            As of :meth:`document`. Also of a randomizer whose reports cannot be told from
-            fabricated ones ("cannot-be-said").
+        Raises ProblemError as of :meth:`document`. Also of a randomizer whose reports cannot be
+        told from fabricated ones ("cannot-be-said").
         """
         _, made = await self._made(kept, Question(epoch=epoch, segment=segment), "alarm", {})
         found: dict[str, Any] = made.content
@@ -433,13 +409,7 @@ class LookDocument(TypedDict):
 def look_document(look: Look, kept: KeptSurvey, epoch: str, *, now: float) -> LookDocument:
     """Return as of when an epoch is shown, and when it is updated, as JSON values.
 
-    Parameters
-    ----------
-    look : Look
-    kept : KeptSurvey
-    epoch : str
-    now : float
-        Seconds since 1970.
+    now: Seconds since 1970.
     """
     return {
         "reports": look.total,

@@ -44,14 +44,9 @@ def next_end(epoch: StoredEpoch, retention_days: int | None) -> float:
 class Retention:
     """Which epochs are at their end, and which have been kept long enough.
 
-    Parameters
-    ----------
-    store : Store
-        Keeps the first look, so that another collector of the database can object.
-    clock : callable
-        Returns seconds since 1970.
-    monotonic : callable
-        Returns seconds of a clock that nobody sets.
+    store: Keeps the first look, so that another collector of the database can object.
+    clock: Returns seconds since 1970.
+    monotonic: Returns seconds of a clock that nobody sets.
 
     Notes
     -----
@@ -74,15 +69,9 @@ class Retention:
     ) -> int | None:
         """Look at an epoch. Return the mark of its first look if it is to move on now.
 
-        Parameters
-        ----------
-        survey : str
-            Fingerprint.
-        epoch : StoredEpoch
-        ends : float
-            As :func:`next_end` returns it.
-        noted : FirstLook, optional
-            The one that is stored.
+        survey: Fingerprint.
+        ends: As :func:`next_end` returns it.
+        noted: The one that is stored.
         """
         now, key = self._clock(), (survey, epoch.name)
         apart = LOOKS_APART if epoch.state == "closed" else ENDS_APART

@@ -53,11 +53,7 @@ def is_form_proof(text: str, token: str) -> bool:
 def check_token(token: str, *, name: str) -> str:
     """Return a token that somebody chose, or raise ArgumentError unless it is one of ours.
 
-    Parameters
-    ----------
-    token : str
-    name : str
-        Where it came from, for the message, which never holds it.
+    name: Where it came from, for the message, which never holds it.
     """
     if not token.startswith(ROLE_PREFIX) or not _TOKEN.fullmatch(token):
         raise ArgumentError(
@@ -75,12 +71,8 @@ def short_name(digest: bytes) -> str:
 class Roles:
     """Which hashes open which role, and when they were last shown.
 
-    Parameters
-    ----------
-    known : iterable of (bytes, Role)
-        Hashes of tokens, and what they open.
-    clock : callable
-        Returns seconds since 1970.
+    known: Hashes of tokens, and what they open.
+    clock: Returns seconds since 1970.
 
     Attributes
     ----------

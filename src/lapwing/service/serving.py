@@ -69,20 +69,22 @@ WAITING_REQUESTS = 8
 
 PIECE_BYTES = 256
 SHORT_BYTES = 2**15
-"""Pieces of a body (chunks, or what came at once) have 256 bytes each on average, or lack at most
-so many in all: a piece of one byte takes as long to read as one of many."""
+"""Bytes that the pieces of a body may lack in all of 256 bytes each."""
+# A piece is a chunk, or what came at once. One of one byte takes as long to read as one of many.
 
 LINGER_SECONDS = 1.0
 """From a refusal to the end of its connection, so that the client can read it."""
 
 UNREAD_SECONDS = 2.0
 UNREAD_BYTES = 2**16
-"""What is read of a body whose answer came before its end, so that the client can read the answer.
-Without these limits, a few who send one byte now and then would hold all connections."""
+"""Bytes that are read of a body whose answer came before its end."""
+# The client can read the answer then. Without these limits, a few who send one byte now and then
+# would hold all connections.
 
 SPARE_SHARE = 16
-"""For so many connections that may be busy, one more may wait for a request: whoever has just
-connected, above all to ask whether the collector is well, is not let go before its request came."""
+"""For so many connections that may be busy, one more may wait for a request."""
+# Whoever has just connected, above all to ask whether the collector is well, is not let go before
+# its request came.
 
 _waiting_at: WeakKeyDictionary[ServerState, dict[Connection, None]] = WeakKeyDictionary()
 """Connections of a server without a whole request, that which has waited longest first."""
@@ -330,18 +332,11 @@ _OTHER_FILES = 256
 class Ready:
     """Log line of a collector that listens.
 
-    Parameters
-    ----------
-    address : str
-        Where it listens, such as "http://127.0.0.1:8080".
-    admin_token : str, optional
-        The one that was made because there was none. It is told this once.
-    database : str
-        Absolute path, or address without a password.
-    surveys : int
-        Number of surveys in it.
-    new : bool
-        Whether it never had a survey.
+    address: Where it listens, such as "http://127.0.0.1:8080".
+    admin_token: The one that was made because there was none. It is told this once.
+    database: Absolute path, or address without a password.
+    surveys: Number of surveys in it.
+    new: Whether it never had a survey.
     """
 
     address: str
@@ -354,19 +349,10 @@ class Ready:
 def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None]) -> None:
     """Run a collector until SIGTERM or SIGINT. Accepted uploads are then stored and answered.
 
-    Parameters
-    ----------
-    settings : Settings
-    secrets : Secrets
-    ready : callable
-        Is told where it listens, once it does.
+    ready: Is told where it listens, once it does.
 
-    Raises
-    ------
-    LapwingError
-        When the database cannot be used.
-    OSError
-        When the address cannot be listened at.
+    Raises LapwingError when the database cannot be used.
+    Raises OSError when the address cannot be listened at.
     """
     log = standard_log(time.time)
     allow_connections(settings.connections)

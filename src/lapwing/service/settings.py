@@ -122,23 +122,13 @@ def read_settings(
 ) -> tuple[Settings, Secrets]:
     """Return the settings of a collector and the tokens it was given.
 
-    Parameters
-    ----------
-    path : Path, optional
-        A TOML file.
-    environment : mapping, optional
-        Default: the process's own. ``LAPWING_PORT`` is the key ``port``.
-    given : mapping, optional
-        Of the command line, which goes before all others. None in it says nothing.
+    path: A TOML file.
+    environment: Default: the process's own. ``LAPWING_PORT`` is the key ``port``.
+    given: Of the command line, which goes before all others. None in it says nothing.
 
-    Raises
-    ------
-    FormatError
-        When the file is no TOML, has an unknown key or a secret.
-    ArgumentError
-        When a value is not legal, or a variable of the environment is unknown.
-    OSError
-        When a file cannot be read.
+    Raises FormatError when the file is no TOML, has an unknown key or a secret.
+    Raises ArgumentError when a value is not legal, or a variable of the environment is unknown.
+    Raises OSError when a file cannot be read.
     """
     environment = os.environ if environment is None else environment
     chosen: dict[str, Any] = {} if path is None else _from_file(path)

@@ -53,11 +53,7 @@ _LAST = 2**35
 def state_at(epoch: StoredEpoch, now: float) -> EpochState:
     """Return the state that an epoch has at a time, at least the one it has already.
 
-    Parameters
-    ----------
-    epoch : StoredEpoch
-    now : float
-        Seconds since 1970. A clock that is set back changes nothing: what is closed stays closed,
+    now: Seconds since 1970. A clock that is set back changes nothing: what is closed stays closed,
         because its final result was shown. So one look opens an epoch, and two close it.
     """
     reached: EpochState = "planned"
@@ -71,10 +67,7 @@ def state_at(epoch: StoredEpoch, now: float) -> EpochState:
 def to_timestamp(text: object, *, name: str) -> int | None:
     """Return seconds since 1970 of a timestamp of RFC 3339. None of None, which means by hand.
 
-    Raises
-    ------
-    ArgumentError
-        When it is neither, or has no offset from UTC.
+    Raises ArgumentError when it is neither, or has no offset from UTC.
     """
     if text is None:
         return None
@@ -196,17 +189,9 @@ RETRY_SECONDS = 5
 class SurveyLife:
     """Changes of surveys and epochs, one at a time.
 
-    Parameters
-    ----------
-    store : Store
-    catalog : Catalog
-    log : Log
-    clock : callable
-        Returns seconds since 1970.
-    monotonic : callable
-        Returns seconds of a clock that nobody sets.
-    pool : Executor
-        Where the store is asked, so that uploads go on meanwhile.
+    clock: Returns seconds since 1970.
+    monotonic: Returns seconds of a clock that nobody sets.
+    pool: Where the store is asked, so that uploads go on meanwhile.
     """
 
     def __init__(

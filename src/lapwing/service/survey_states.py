@@ -144,12 +144,7 @@ async def state_document(collector: Collector, kept: KeptSurvey, *, admin: bool)
     Counts of reports are those of the last looks. Only an admin sees newer reports, refusals and
     used upload tokens. They would tell when one person reported.
 
-    Parameters
-    ----------
-    collector : Collector
-    kept : KeptSurvey
-    admin : bool
-        Whether an admin asks.
+    admin: Whether an admin asks.
     """
     fingerprint, store = kept.stored.fingerprint, collector.store
     looks = [await collector.results.look(kept, name) for name in kept.epochs]

@@ -38,10 +38,7 @@ LOOKS_APART = 0.5
 class SecondLook:
     """Reads what the store holds, once for all who wait for it.
 
-    Parameters
-    ----------
-    load : callable
-        Reads it.
+    load: Reads it.
     """
 
     def __init__(self, load: Callable[[], Awaitable[None]]) -> None:
@@ -52,10 +49,7 @@ class SecondLook:
     async def wait_for_look(self) -> None:
         """Return after a look that began when this was called, or later.
 
-        Raises
-        ------
-        ProblemError
-            When the store cannot be asked now.
+        Raises ProblemError when the store cannot be asked now.
         """
         if self._next is None:
             self._next = asyncio.create_task(self._look())
@@ -92,14 +86,9 @@ class Refusals:
     def add(self, survey: str, epoch: str, reason: str) -> None:
         """Count one.
 
-        Parameters
-        ----------
-        survey : str
-            One that exists.
-        epoch : str
-            One that exists, or "".
-        reason : str
-            The word of a problem.
+        survey: One that exists.
+        epoch: One that exists, or "".
+        reason: The word of a problem.
         """
         self._counted[survey, epoch, reason] += 1
 
@@ -213,23 +202,11 @@ def _other_text(text: bytes) -> ProblemError:
 class UploadPath:
     """Takes batches of reports.
 
-    Parameters
-    ----------
-    catalog : Catalog
-    writer : Writer
-    receiving : Receiving
-    refusals : Refusals
-        Counts what is refused.
-    counters : Counters
-    log : Log
-    pool : Executor
-        Where large batches are read, so that small ones do not wait for them.
-    retry_seconds : int
-        What a busy collector tells a device to wait.
-    holds : callable
-        Returns whether the store has the batch of a survey, an epoch and an id.
-    look : SecondLook, optional
-        Where other collectors change the same database.
+    refusals: Counts what is refused.
+    pool: Where large batches are read, so that small ones do not wait for them.
+    retry_seconds: What a busy collector tells a device to wait.
+    holds: Returns whether the store has the batch of a survey, an epoch and an id.
+    look: Where other collectors change the same database.
     """
 
     def __init__(
@@ -493,15 +470,9 @@ async def send_problem(
 ) -> None:
     """Answer with a problem document.
 
-    Parameters
-    ----------
-    send : callable
-        Of the request.
-    problem : ProblemError
-    headers : (bytes, bytes)
-        Further ones.
-    bodiless : bool
-        Whether the request was a HEAD.
+    send: Of the request.
+    headers: Further ones.
+    bodiless: Whether the request was a HEAD.
     """
     body = problem.body()
     lines = [*problem.headers(), (b"content-length", str(len(body)).encode()), *headers]

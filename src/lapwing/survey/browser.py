@@ -11,12 +11,7 @@ _LARGEST_SURVEY = 2**20
 
 
 def why_not_in_browser(survey: Survey) -> str | None:
-    """Return why the JavaScript module cannot answer a survey. None where it can.
-
-    Parameters
-    ----------
-    survey : Survey
-    """
+    """Return why the JavaScript module cannot answer a survey. None where it can."""
     randomizer = survey.randomizer
     if not getattr(randomizer, "_in_javascript", False):
         return f"the JavaScript module does not have its randomizer, {randomizer.name}"

@@ -123,15 +123,8 @@ def decode_together(
 def joined(observed: Sequence[tuple[Channel, CountTally]]) -> tuple[Channel, CountTally]:
     """Return one channel and its counts, of several about one distribution.
 
-    Parameters
-    ----------
-    observed : sequence of (Channel, CountTally)
-        On one domain, each with at least one report.
-
-    Returns
-    -------
-    (Channel, CountTally)
-        Blocks in the order given. The share of each is the part of all people who were asked
+    observed: On one domain, each with at least one report.
+    returns: Blocks in the order given. The share of each is the part of all people who were asked
         through its channel, times its share there. Its counts and reports are its own.
     """
     people = sum(counts.total for _, counts in observed)

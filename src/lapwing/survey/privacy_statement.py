@@ -22,11 +22,7 @@ from lapwing.survey.survey import Survey
 class Participation:
     """A survey that a person answers, and how often.
 
-    Parameters
-    ----------
-    survey : Survey
-    rounds : int
-        Reports of the person, in 1..10,000.
+    rounds: Reports of the person, in 1..10,000.
     """
 
     survey: Survey
@@ -58,19 +54,11 @@ class Participation:
 def person_ledger(asked: Sequence[Participation], budget: Guarantee) -> Ledger:
     """Return the ledger of one person who answers all of them.
 
-    Parameters
-    ----------
-    asked : sequence of Participation
-        Each survey once.
-    budget : Guarantee
-        The most that one person may spend, declared before anybody is asked.
+    asked: Each survey once.
+    budget: The most that one person may spend, declared before anybody is asked.
 
-    Raises
-    ------
-    BudgetError
-        When the surveys together cost more. Nothing is spent.
-    ArgumentError
-        When a survey is named twice: count its rounds instead.
+    Raises BudgetError when the surveys together cost more. Nothing is spent.
+    Raises ArgumentError when a survey is named twice: count its rounds instead.
 
     Examples
     --------

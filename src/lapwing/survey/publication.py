@@ -369,14 +369,8 @@ class PlannedRelease:
 
     Made by :func:`planned_release`, before the values are looked at.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    promise : Promise
-    loss : PrivacyLoss
-        What it will cost.
-    choice : Choice, optional
-        How the mechanism was chosen, where it was chosen from several.
+    loss: What it will cost.
+    choice: How the mechanism was chosen, where it was chosen from several.
     """
 
     mechanism: Mechanism
@@ -400,10 +394,7 @@ class PlannedRelease:
     ) -> Publication:
         """Pay and release. See :func:`release`.
 
-        Parameters
-        ----------
-        keep : callable
-            Stores the release while its payment is open: if it fails, the payment stays marked as
+        keep: Stores the release while its payment is open: if it fails, the payment stays marked as
             interrupted.
         """
         check_unit(self.mechanism, self.promise, summary)
@@ -449,11 +440,8 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
 
     The one door to a payment: what is refused after it would have been paid for nothing.
 
-    Raises
-    ------
-    ArgumentError, PrivacyError, MissingExtraError
-        When the mechanism does not suit the domain, cannot keep the privacy guarantee, or would
-        need noise that cannot be drawn.
+    Raises ArgumentError, PrivacyError, MissingExtraError when the mechanism does not suit the
+    domain, cannot keep the privacy guarantee, or would need noise that cannot be drawn.
     """
     if domain.ordered and domain.left.size < 2:
         raise ArgumentError(
@@ -488,16 +476,8 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
 def decode_release(release: Release, decoder: Decoder | None = None) -> Distribution:
     """Return the distribution behind a release, by the decoder that suits its mechanism.
 
-    Parameters
-    ----------
-    release : Release
-    decoder : Decoder, optional
-        Default: the one of the mechanism. Of a table by segment each segment is decoded alone.
-
-    Returns
-    -------
-    Distribution
-        Distribution over the symbols, or over the cells of a table.
+    decoder: Default: the one of the mechanism. Of a table by segment each segment is decoded alone.
+    returns: Distribution over the symbols, or over the cells of a table.
     """
     if decoder is None and is_table_of_curves(release):
         return table_of_curves(release, segment_distributions(release))

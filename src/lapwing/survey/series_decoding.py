@@ -55,22 +55,11 @@ _CELLS = 2**27
 class ReadWeek:
     """One week as a decoder reads it.
 
-    Parameters
-    ----------
-    name : str
-    domain : Domain
-    channel : Channel or None
-        None where nobody reported.
-    observed : CountTally or Release or None
-    guarantee : Guarantee or None
-    identity : object
-        Equal for one tally given twice. None where nobody reported.
-    by_chance : callable
-        Whether different people may have given it by chance, among so many weeks.
-    measured : dict
-        Unit of measurement, as the provenance of a result has it.
-    alone : callable, optional
-        Returns the distribution of the week decoded on its own. None where nobody reported.
+    channel: None where nobody reported.
+    identity: Equal for one tally given twice. None where nobody reported.
+    by_chance: Whether different people may have given it by chance, among so many weeks.
+    measured: Unit of measurement, as the provenance of a result has it.
+    alone: Returns the distribution of the week decoded on its own. None where nobody reported.
     """
 
     name: str

@@ -81,16 +81,10 @@ _CLOSE = 1.03
 class WatchedChange:
     """A change that was reported.
 
-    Parameters
-    ----------
-    week : str
-        The week in which it most probably began.
-    detection_week : str
-        The week at whose look it was reported.
-    evidence : float
-        Logarithm of the evidence.
-    shift : Shift
-        From the level before to that after, with a band of the level of the report.
+    week: The week in which it most probably began.
+    detection_week: The week at whose look it was reported.
+    evidence: Logarithm of the evidence.
+    shift: From the level before to that after, with a band of the level of the report.
     """
 
     week: str
@@ -124,16 +118,10 @@ class WatchedChange:
 class Noticed:
     """What a look found.
 
-    Parameters
-    ----------
-    week : str
-    gap : str or None
-        Why there was nothing to look at, in words.
-    evidence, needed : float
-        Logarithm of the evidence that something changed since the reference, and from which it is
-        reported.
-    change : WatchedChange or None
-        What is reported now: something that changed since the last report.
+    gap: Why there was nothing to look at, in words.
+    evidence, needed: Logarithm of the evidence that something changed since the reference, and from
+        which it is reported.
+    change: What is reported now: something that changed since the last report.
     """
 
     week: str

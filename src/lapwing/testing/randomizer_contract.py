@@ -205,10 +205,10 @@ LEVEL = 1e-12
 """False alarms of one comparison."""
 
 REPORTS_PER_VALUE = 200_000
-"""Reports of each value in a test of their distribution. Enough for 1.1 epsilon to be told from
-epsilon = 1: the divergence is at least .0011 nats a report, so the statistic is about 220 or more,
-against a threshold near 53 for 10 outputs, and 340 against 142 for the 64 of a symmetric unary
-encoding."""
+"""Reports of each value in a test of their distribution."""
+# Enough for 1.1 epsilon to be told from epsilon = 1: the divergence is at least .0011 nats a
+# report, so the statistic is about 220 or more, against a threshold near 53 for 10 outputs, and 340
+# against 142 for the 64 of a symmetric unary encoding.
 
 
 def multinomial_tail(counts: NDArray[Any], probabilities: NDArray[Any]) -> float:

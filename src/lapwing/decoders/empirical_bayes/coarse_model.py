@@ -58,14 +58,9 @@ class Cells:
     def following(self, mass: Vector, width: Vector, *, circular: bool = False) -> Cells:
         """Return the same cells, within which the density is a line that suits the neighbors.
 
-        Parameters
-        ----------
-        mass : numpy.ndarray
-            float64 [cells], not negative.
-        width : numpy.ndarray
-            float64 [size], positive, and zero for symbols that are separate cells.
-        circular : bool
-            Whether the last cell touches the first.
+        mass: float64 [cells], not negative.
+        width: float64 [size], positive, and zero for symbols that are separate cells.
+        circular: Whether the last cell touches the first.
 
         Notes
         -----
@@ -205,15 +200,9 @@ def cell_answer(
 ) -> CellAnswer:
     """Return the answer of the whole prior on cells.
 
-    Parameters
-    ----------
-    channel : Channel
-    tally : CountTally
-    scaled : ScaledBasis
-        The waves of the first answer, on the domain of the channel.
-    passes : int
-        Times the likelihood is linearized before cells are made, at least 1. It is linearized once
-        more on them.
+    scaled: The waves of the first answer, on the domain of the channel.
+    passes: Times the likelihood is linearized before cells are made, at least 1. It is linearized
+        once more on them.
 
     Notes
     -----

@@ -68,15 +68,10 @@ def smooth_part(
     Waves of the density, scaled by a power of the answer so far, and waves of its logarithm are
     weighed by their evidence. The heavy atoms of that answer are set aside before.
 
-    Parameters
-    ----------
-    information, score : numpy.ndarray
-        Of the quadratic likelihood: float64 [size, size] and [size].
-    scaled : ScaledBasis
-    mass : numpy.ndarray, optional
-        float64 [size], the answer so far. None in the first pass.
-    further : callable, optional
-        Returns further candidates for the same likelihood of the part that is not in heavy atoms.
+    information, score: Of the quadratic likelihood: float64 [size, size] and [size].
+    mass: float64 [size], the answer so far. None in the first pass.
+    further: Returns further candidates for the same likelihood of the part that is not in heavy
+        atoms.
     """
     uniform = scaled.uniform
     heavy = np.zeros(scaled.size) if mass is None else heavy_atoms(mass, scaled)
@@ -179,18 +174,11 @@ def log_density(
 ) -> Candidate:
     """Return the prior of smooth logarithms that the reports support, near its own answer.
 
-    Parameters
-    ----------
-    information, score : numpy.ndarray
-        Of the quadratic likelihood: float64 [size, size] and [size].
-    scaled : ScaledBasis
-    shape : numpy.ndarray
-        float64 [joined cells]: positive densities to start from, mean 1.
-    variance : numpy.ndarray
-        float64 [frequencies], of the amplitudes, to start from: waves scaled by the density have
-        nearly the same.
-    learn : callable
-        From information, score and frequencies of the amplitudes to their variances.
+    information, score: Of the quadratic likelihood: float64 [size, size] and [size].
+    shape: float64 [joined cells]: positive densities to start from, mean 1.
+    variance: float64 [frequencies], of the amplitudes, to start from: waves scaled by the density
+        have nearly the same.
+    learn: From information, score and frequencies of the amplitudes to their variances.
 
     Notes
     -----
@@ -216,11 +204,7 @@ def linearized(scaled: ScaledBasis, shape: Vector) -> tuple[Vector, Matrix]:
     ``shape (1 + waves z - log shape)``, on the plane of its total. The mean is where all
     amplitudes z are zero: not the shape, but what its tangent says of a uniform density.
 
-    Parameters
-    ----------
-    scaled : ScaledBasis
-    shape : numpy.ndarray
-        float64 [joined cells], positive densities with mean 1.
+    shape: float64 [joined cells], positive densities with mean 1.
     """
     share = scaled.share
     masses = shape * scaled.width
@@ -256,14 +240,10 @@ def averaged(
 ) -> tuple[Vector, Matrix]:
     """Return mean and covariance of the candidates' mixture, weighed by evidence.
 
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        Under one quadratic likelihood.
-    information, score : numpy.ndarray
-        That likelihood.
-    frequency : numpy.ndarray
-        float64 [frequencies]: of the amplitudes, whose variances are refined by half-octaves.
+    candidates: Under one quadratic likelihood.
+    information, score: That likelihood.
+    frequency: float64 [frequencies]: of the amplitudes, whose variances are refined by
+        half-octaves.
 
     Notes
     -----
@@ -296,12 +276,13 @@ _LEAST = 2.5
 """Least squared z-score from which the variance of a spike in one bin grows."""
 
 _EXPECTED = 0.05
-"""Spikes expected in a column before any is seen. The strongest cell of 256 by chance alone is one
-in fewer than 1 of 100 columns then. Where another is sure to be there, one more is expected."""
+"""Spikes expected in a column before any is seen."""
+# The strongest cell of 256 by chance alone is one in fewer than 1 of 100 columns then. Where
+# another is sure to be there, one more is expected.
 
 _OUTSIDE_ODDS = 0.7
-"""Log prior odds against anybody below, or above, the range. The place is known, so little evidence
-is needed: nobody outside is as likely as somebody."""
+"""Log prior odds against anybody below, or above, the range."""
+# The place is known, so little evidence is needed: nobody outside is as likely as somebody.
 
 _TOTAL = 1.0
 """Prior variance of the total while spikes are learned: anything goes. It is one in the end."""
@@ -334,14 +315,8 @@ def whole_answer(
 ) -> WholeAnswer:
     """Return the posterior's nearest distribution under a prior of waves, spikes and steps.
 
-    Parameters
-    ----------
-    channel : Channel
-    tally : CountTally
-    scaled : ScaledBasis
-        All waves of the domain of the channel.
-    passes : int
-        Times the likelihood is linearized, at least 1.
+    scaled: All waves of the domain of the channel.
+    passes: Times the likelihood is linearized, at least 1.
 
     Notes
     -----
@@ -366,20 +341,12 @@ def learned_answer(
 ) -> WholeAnswer:
     """Return the same for any quadratic likelihood of the masses.
 
-    Parameters
-    ----------
-    near : callable
-        ``near(pilot)`` returns what :func:`quadratic_likelihood` does.
-    scaled : ScaledBasis
-        All waves of the domain of the masses.
-    reports : int
-        People whom the masses are shares of.
-    passes : int
-        At least 1.
-    start : numpy.ndarray, optional
-        float64 [size], a first answer. Without one the first pass has none.
-    further : callable, optional
-        Smooth shapes alongside the waves: see :func:`smooth_part`.
+    near: ``near(pilot)`` returns what :func:`quadratic_likelihood` does.
+    scaled: All waves of the domain of the masses.
+    reports: People whom the masses are shares of.
+    passes: At least 1.
+    start: float64 [size], a first answer. Without one the first pass has none.
+    further: Smooth shapes alongside the waves: see :func:`smooth_part`.
     """
     answer = start
     doubtful = np.zeros(scaled.size)
@@ -407,14 +374,8 @@ def one_pass(
 ) -> WholeAnswer:
     """Return the answer to one quadratic likelihood: a pass.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    scaled : ScaledBasis
-    before : numpy.ndarray, optional
-        float64 [size], the answer of the pass before.
-    further : callable, optional
-        See :func:`learned_answer`.
+    before: float64 [size], the answer of the pass before.
+    further: See :func:`learned_answer`.
     """
     information, score = evidence.information, evidence.score
     prior = learned_prior(information, score, scaled, before, further)
@@ -431,15 +392,9 @@ def learned_prior(
 ) -> NormalPrior:
     """Return the prior that a quadratic likelihood supports best, of waves, spikes and steps.
 
-    Parameters
-    ----------
-    information, score : numpy.ndarray
-        Of the quadratic likelihood: float64 [size, size] and [size].
-    scaled : ScaledBasis
-    answer : numpy.ndarray, optional
-        float64 [size], the answer so far.
-    further : callable, optional
-        See :func:`learned_answer`.
+    information, score: Of the quadratic likelihood: float64 [size, size] and [size].
+    answer: float64 [size], the answer so far.
+    further: See :func:`learned_answer`.
     """
     apart = apart_columns(scaled, answer)
     inner, slope = marginal(information, score, apart)
@@ -459,11 +414,7 @@ def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
     were taken, only waves and spikes could make room for it, and they are small: atoms were shrunk
     to a fraction then.
 
-    Parameters
-    ----------
-    scaled : ScaledBasis
-    answer : numpy.ndarray, optional
-        float64 [size], the answer so far. Shares are even without one.
+    answer: float64 [size], the answer so far. Shares are even without one.
     """
     return scaled.taken_from(scaled.uniform if answer is None else scaled.mean_of(answer))
 
@@ -474,12 +425,8 @@ def marginal(information: Matrix, score: Vector, free: Matrix) -> tuple[Matrix, 
     Amplitudes of those are integrated out under their prior, so that neither waves nor spikes
     are learned from what a symbol that stands apart explains.
 
-    Parameters
-    ----------
-    information, score : numpy.ndarray
-        Of the quadratic likelihood: float64 [size, size] and [size].
-    free : numpy.ndarray
-        float64 [size, columns], each with a prior variance of `FREE`.
+    information, score: Of the quadratic likelihood: float64 [size, size] and [size].
+    free: float64 [size, columns], each with a prior variance of `FREE`.
     """
     if not free.shape[1]:
         return information, score
@@ -545,11 +492,8 @@ def _spike_and_slab_variance(
     of naming its cell. Where it is sure to be there only 1 / z^2 of it is taken away: under the
     variances of :func:`_sparsity` spikes of seven deviations had three quarters of their mass.
 
-    Parameters
-    ----------
-    strength, expected, determined : numpy.ndarray
-        float64 [size]: the squared score of each spike in its variances, that variance, and which
-        part of the spike the reports determine, in [0, 1).
+    strength, expected, determined: float64 [size]: the squared score of each spike in its
+        variances, that variance, and which part of the spike the reports determine, in [0, 1).
     """
     alone, doubt = _leave_one_out(strength, determined, _log_prior_odds(determined, outside))
     # kept / (1 - kept), where 1 / z^2 or the doubt may be less than numbers near one can tell.
@@ -564,10 +508,7 @@ def _unlikely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
     whose score is by bad luck what the strongest of chance may have is missed by the answer, and
     a band that knew no spike there would be sure of that. So here one is expected from the start.
 
-    Parameters
-    ----------
-    strength, expected, determined : numpy.ndarray
-        As :func:`_spike_and_slab_variance`.
+    strength, expected, determined: As :func:`_spike_and_slab_variance`.
     """
     price = np.full(determined.size, np.log(determined.size / (1 + determined.sum())))
     alone, doubt = _leave_one_out(strength, determined, price)
@@ -583,16 +524,10 @@ def _moved_spike_variance(
     What it would hold in each, squared, times the probability that it is there rather than where
     it was found.
 
-    Parameters
-    ----------
-    spike : int
-        Its cell.
-    variance : float
-        Its prior variance, with which the residual was found.
-    residual : numpy.ndarray
-        float64 [size], the score at the posterior.
-    whitened : numpy.ndarray
-        float64 [size, size], of :meth:`Whitener.whitened`.
+    spike: Its cell.
+    variance: Its prior variance, with which the residual was found.
+    residual: float64 [size], the score at the posterior.
+    whitened: float64 [size, size], of :meth:`Whitener.whitened`.
     """
     column = whitened.T @ whitened[:, spike]
     # The residual and its variances as they would be without the spike.
@@ -622,10 +557,7 @@ def _log_prior_odds(determined: Vector, outside: NDArray[np.bool_]) -> Vector:
     The spikes that are expected come with the others that are there: where one cell in ten has
     one, a spike is no surprise. That a cell seems to have one itself says nothing about that.
 
-    Parameters
-    ----------
-    determined : numpy.ndarray
-        float64 [size], in 0..1: of each spike, which part the reports determine.
+    determined: float64 [size], in 0..1: of each spike, which part the reports determine.
     """
     others = determined.sum() - determined
     expected = _EXPECTED + (1 - _EXPECTED) * np.minimum(others, 1.0) + others
@@ -746,12 +678,8 @@ class Whitener:
         With ``H = F F'`` and ``G G' = I + F' S F`` it is ``W = G^-1 F'``, float64 [size, size]. The
         products are triangular or symmetric, a quarter of the work of C itself.
 
-        Parameters
-        ----------
-        jump : numpy.ndarray
-            float64 [steps], variances of the steps.
-        single : numpy.ndarray
-            float64 [size], variances of the spikes.
+        jump: float64 [steps], variances of the steps.
+        single: float64 [size], variances of the spikes.
         """
         spikes = np.asfortranarray(np.sqrt(single)[:, None] * self.root)
         system, _ = dlauum(spikes, lower=1, overwrite_c=1)

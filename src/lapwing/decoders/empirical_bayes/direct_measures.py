@@ -20,13 +20,14 @@ _MOST_ROUNDS = 300
 """Rounds of conjugate gradients, at most."""
 
 _RIDGES = (1e-6, 1.0, 10.0, 100.0)
-"""Information about each cell that is added, for each report. With more of it an estimate has less
-noise, and leaves more of the measure to the fitted table. The one with the least deviation counts.
-"""
+"""Information about each cell that is added, for each report."""
+# With more of it an estimate has less noise, and leaves more of the measure to the fitted table.
+# The one with the least deviation counts.
 
 _HIDDEN = 2.0
-"""Factor of the deviation of what is left to the table: the truth is further off than draws of a
-smooth density. Chosen on a normal pair and on five of the benchmark's, with people of their own."""
+"""Factor of the deviation of what is left to the table."""
+# The truth is further off than draws of a smooth density. Chosen on a normal pair and on five of
+# the benchmark's, with people of their own.
 
 
 _UNKNOWN = 1e6
@@ -38,22 +39,12 @@ def direct_measures(
 ) -> dict[str, tuple[float, float]]:
     """Return each measure of the dependence as the reports show it, with its standard deviation.
 
-    Parameters
-    ----------
-    density : LogDensity
-    cells : numpy.ndarray
-        The fitted table.
-    domain : Product
-    amplitudes : numpy.ndarray
-        Posterior draws of the distance from the fitted amplitudes: [draws, functions, functions].
-    changes : numpy.ndarray
-        Posterior draws of the distance from the fitted cells, for what no counts show: [draws,
+    cells: The fitted table.
+    amplitudes: Posterior draws of the distance from the fitted amplitudes: [draws, functions,
+        functions].
+    changes: Posterior draws of the distance from the fitted cells, for what no counts show: [draws,
         cells, cells].
-
-    Returns
-    -------
-    dict
-        As :attr:`JointUncertainty.direct`.
+    returns: As :attr:`JointUncertainty.direct`.
     """
     slopes = slopes_of(domain, cells)
     added, deviations = _direct(density, cells, np.array(list(slopes.values())), changes)

@@ -41,12 +41,7 @@ def quadratic_likelihood(
     H is the expected information of all blocks and s the score at the pilot plus ``H pilot``.
     Blocks without a likelihood contribute their composite one.
 
-    Parameters
-    ----------
-    channel : Channel
-    tally : CountTally
-    pilot : numpy.ndarray
-        float64 [size], positive.
+    pilot: float64 [size], positive.
 
     Notes
     -----
@@ -138,17 +133,19 @@ class Likelihood:
 
 
 _BELOW = 1e-6
-"""How far below zero a mass may stay, as a part of 1 / size, before it is set to zero: it changes
-the CDF by at most that."""
+"""How far below zero a mass may stay, as a part of 1 / size, before it is set to zero."""
+# It changes the CDF by at most that.
 
 _TAIL = 0.1
-"""By which part a tail may differ from that of the signed mean. With 0.5 the Wasserstein-1 distance
-of columns on a range ten times too wide is 8% larger (logarithmic bins: 5%). With 0.05 it is 1%
-smaller, and where the range fits 0.3% larger. The Kolmogorov-Smirnov distances hardly differ."""
+"""By which part a tail may differ from that of the signed mean."""
+# With 0.5 the Wasserstein-1 distance of columns on a range ten times too wide is 8% larger
+# (logarithmic bins: 5%). With 0.05 it is 1% smaller, and where the range fits 0.3% larger. The
+# Kolmogorov-Smirnov distances hardly differ.
 
 _EMPTY, _RAMP = 0.4, 0.2
-"""Part of a range that people fill below which the rest counts as empty, and how much further down
-wholly. Where the range fits, true tails would be lost: the Wasserstein-1 distance grew by 13%."""
+"""Part of a range that people fill below which the rest counts as empty, and its ramp."""
+# The ramp is how much further down it counts wholly. Where the range fits, true tails would be
+# lost: the Wasserstein-1 distance grew by 13%.
 
 _UNKNOWN = 0.5
 """Deviation of a running sum from which on nothing is known of the tails: they stay as they are."""
@@ -219,10 +216,7 @@ class Posterior:
         negative cells goes where the reports cannot tell the difference. The Euclidean
         projection can be far worse.
 
-        Parameters
-        ----------
-        line : numpy.ndarray, optional
-            bool [size], the symbols in order on a line, whose tails return to the sums of the
+        line: bool [size], the symbols in order on a line, whose tails return to the sums of the
             mean. Default: none.
 
         Notes
@@ -297,14 +291,9 @@ def nearest_distribution(
     negative stretch until nothing is negative. This takes about ten rounds, because a cell that is
     pushed up takes its neighbors along.
 
-    Parameters
-    ----------
-    start : numpy.ndarray
-        float64 [size], of sum one.
-    block : callable
-        Returns the entries of C for some cells: float64 [cells, cells].
-    shift : callable
-        Returns C v: float64 [size], given the cells where v is not zero, and v there.
+    start: float64 [size], of sum one.
+    block: Returns the entries of C for some cells: float64 [cells, cells].
+    shift: Returns C v: float64 [size], given the cells where v is not zero, and v there.
 
     Notes
     -----
@@ -363,10 +352,10 @@ _GRID = (SLOPES, AMPLITUDES, FLOORS)
 _STARTS = tuple(product((0, 2, 4), (1,), (0, 3)))
 
 _UNLIKELY = 40.0
-"""How far below the best, in log-evidence, a spectrum is not followed any further: its weight is
-nothing, and so are those behind it. The search goes from neighbor to neighbor, which spares up
-to two thirds of the 60 spectra. Six starts, because the evidence can have two tops, a smooth and a
-rough one."""
+"""How far below the best, in log-evidence, a spectrum is not followed any further."""
+# Its weight is nothing, and so are those behind it. The search goes from neighbor to neighbor,
+# which spares up to two thirds of the 60 spectra. Six starts, because the evidence can have two
+# tops, a smooth and a rough one.
 
 Place = tuple[int, ...]
 
@@ -435,16 +424,11 @@ def averaged_spectrum(
 ) -> Spectrum:
     """Return the grid's spectra averaged in the logarithm, each weighed by its evidence.
 
-    Parameters
-    ----------
-    information : numpy.ndarray
-        float64 [columns, columns], of the amplitudes: first the frequencies, then the others.
-    score : numpy.ndarray
-        float64 [columns], their score at zero.
-    frequency : numpy.ndarray
-        float64 [frequencies].
-    others : numpy.ndarray, optional
-        Variances of further amplitudes, the same under every spectrum.
+    information: float64 [columns, columns], of the amplitudes: first the frequencies, then the
+        others.
+    score: float64 [columns], their score at zero.
+    frequency: float64 [frequencies].
+    others: Variances of further amplitudes, the same under every spectrum.
     """
     rest = np.zeros(0) if others is None else others
     spectra: dict[Place, tuple[float, Vector]] = {}

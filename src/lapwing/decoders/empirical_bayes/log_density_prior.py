@@ -9,10 +9,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from lapwing.declared import Declared, Whole
-from lapwing.decoders.decoder import decoder_document, guarantee_of
+from lapwing.decoders.decoder import Decoder, decoder_document, guarantee_of
 from lapwing.decoders.empirical_bayes.direct_measures import direct_measures
 from lapwing.decoders.empirical_bayes.octave_variances import AxisFunctions, OctaveVariances
 from lapwing.decoders.empirical_bayes.separable_model import LogDensity, separable_parts
+from lapwing.docstrings import inherits
 from lapwing.linear.arrays import Matrix
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.block_gradients import TooRoundedError, solved
@@ -43,16 +44,18 @@ BAND_DRAWS = 48
 """Draws from the posterior that a result keeps."""
 
 WIDENED = 4.0
-"""Factor of the learned variances behind intervals. They are not below those before learning: what
-few people or coarse reports did not show may be there."""
+"""Factor of the learned variances behind intervals."""
+# They are not below those before learning: what few people or coarse reports did not show may be
+# there.
 
 ON_RIDGES = 4.0
-"""Further factor behind intervals where the fit leaves more of the reports unexplained than its
-posterior allows, as it does on thin ridges."""
+"""Further factor behind intervals where the posterior does not explain the reports."""
+# That is so on thin ridges.
 
 _FITS, _MISSES = 1.3, 1.7
-"""What is left unexplained over what is expected: up to the first nothing is widened further, from
-the second on by all of `ON_RIDGES`. Smooth pairs and heaps are below the first."""
+"""What is left unexplained over what is expected."""
+# Up to the first nothing is widened further, from the second on by all of `ON_RIDGES`. Smooth pairs
+# and heaps are below the first.
 
 _NEAR = 1 / 16
 """Part of an axis over which neighboring cells are taken together to see what is unexplained."""
@@ -64,8 +67,9 @@ _LAST_GAIN = 1e-3
 """The fit of the answer ends when a step promises a smaller gain, in nats."""
 
 UNSEEN = 0.2
-"""People that a seemingly empty cell may hold for intervals, of the mean of all cells: the standard
-deviation before the reports. Else a region that seems empty would be known to be empty."""
+"""People that a seemingly empty cell may hold for intervals, of the mean of all cells."""
+# The standard deviation before the reports. Else a region that seems empty would be known to be
+# empty.
 
 _STUDENT = 1.026
 """By this a standard deviation of so many draws is too small for a normal critical value."""
@@ -148,10 +152,7 @@ class Fit:
     def climb(self, gain: float) -> None:
         """Move the amplitudes to the most probable ones, by Newton steps.
 
-        Parameters
-        ----------
-        gain : float
-            It ends when a step promises a smaller gain of the posterior, in nats.
+        gain: It ends when a step promises a smaller gain of the posterior, in nats.
 
         Notes
         -----
@@ -219,16 +220,8 @@ class Fit:
     def draws(self, number: int, tolerance: float = 0.01) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """Return draws from the posterior about the amplitudes, in units of the prior.
 
-        Parameters
-        ----------
-        number : int
-        tolerance : float
-            Of the residual, relative to the right-hand side.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            The draws w, the draws e of the prior, the scores W^(1/2) e' of the cells, and the
+        tolerance: Of the residual, relative to the right-hand side.
+        returns: The draws w, the draws e of the prior, the scores W^(1/2) e' of the cells, and the
             diagonal of the curvature. Draws are float64 [draws, functions, functions], scores
             float64 [draws, cells, cells].
 
@@ -251,15 +244,8 @@ class Fit:
     def unexplained(self, draws: Matrix, scores: Matrix) -> float:
         """Return what the fit leaves of the reports, over what its posterior expects to be left.
 
-        Parameters
-        ----------
-        draws, scores : numpy.ndarray
-            As :meth:`draws` returns them.
-
-        Returns
-        -------
-        float
-            About 1 or less where the waves can take the shape that the reports show.
+        draws, scores: As :meth:`draws` returns them.
+        returns: About 1 or less where the waves can take the shape that the reports show.
 
         Notes
         -----
@@ -280,16 +266,8 @@ class Fit:
         A log-density hardly moves the mass of a cell where nearly nobody seems to be, however wide
         its prior is. So cells below the mean may hold more, each for itself.
 
-        Parameters
-        ----------
-        number : int
-        factor : float
-            Of the variance.
-
-        Returns
-        -------
-        numpy.ndarray
-            Changes of the cells with sum 0: float32 [draws, cells, cells].
+        factor: Of the variance.
+        returns: Changes of the cells with sum 0: float32 [draws, cells, cells].
         """
         return self._precisely(self._unseen, number, factor)
 
@@ -311,15 +289,8 @@ class Fit:
     def determined(self, number: int) -> Matrix:
         """Return estimates of how much the reports determine of each amplitude.
 
-        Parameters
-        ----------
-        number : int
-            Draws from the posterior.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 [functions, functions]. The truth lies between 0 and 1. The estimates are
+        number: Draws from the posterior.
+        returns: float64 [functions, functions]. The truth lies between 0 and 1. The estimates are
             unbiased.
 
         Notes
@@ -408,15 +379,9 @@ class LogDensityPrior(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> JointDistribution:
         """Return the estimated joint distribution.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each pair, over a Product.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -427,10 +392,6 @@ class LogDensityPrior(Declared):
         ------
         UnsupportedChannelError
             When the channel is not over a Product, or its reports do not see each axis separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         fit = Fit(channel, tally, seed=self.seed)

@@ -93,12 +93,8 @@ class LowRankModel:
         The variance that makes an amplitude most probable, given how much of it the reports
         determine: a fixed-point step.
 
-        Parameters
-        ----------
-        score : numpy.ndarray
-            float64 [size].
-        weak : float
-            Squared amplitude, in posterior variances, below which an atom is dropped.
+        score: float64 [size].
+        weak: Squared amplitude, in posterior variances, below which an atom is dropped.
         """
         fixed = self.waves.size + self.apart
         posterior = self.posterior(score)
@@ -196,10 +192,7 @@ class Atoms:
     def columns(self, allowed: Members) -> Matrix:
         """Return them as masses of sum zero: float64 [size, atoms].
 
-        Parameters
-        ----------
-        allowed : numpy.ndarray
-            bool [size]: symbols that may be in a block. Others in its range get nothing.
+        allowed: bool [size]: symbols that may be in a block. Others in its range get nothing.
         """
         size = allowed.size
         columns = np.full((size, self.count), -1 / size)
@@ -233,13 +226,8 @@ class LowRankPosterior:
     def of(cls, columns: Columns, score: Vector, variance: Vector) -> LowRankPosterior:
         """Return the posterior of amplitudes N(0, variance).
 
-        Parameters
-        ----------
-        columns : Columns
-        score : numpy.ndarray
-            float64 [size]: the score at the mean, ``s - H mean``.
-        variance : numpy.ndarray
-            float64 [columns], positive.
+        score: float64 [size]: the score at the mean, ``s - H mean``.
+        variance: float64 [columns], positive.
         """
         deviation = np.sqrt(variance)
         system = columns.information * deviation * deviation[:, None]
@@ -275,10 +263,7 @@ class LowRankPosterior:
     def distribution(self, mean: Vector) -> Vector:
         """Return the distribution nearest to the posterior mean, in the posterior's own metric.
 
-        Parameters
-        ----------
-        mean : numpy.ndarray
-            float64 [size], of sum one.
+        mean: float64 [size], of sum one.
         """
         value = self.columns.value
 
@@ -324,15 +309,9 @@ def with_atoms(
 ) -> LowRankModel:
     """Return the model with the atoms that the reports ask for, and a spectrum that fits alongside.
 
-    Parameters
-    ----------
-    model : LowRankModel
-        Waves and symbols that stand apart.
-    likelihood : Likelihood
-    allowed : numpy.ndarray
-        bool [size]: symbols that may be in a block.
-    score, at_uniform : numpy.ndarray
-        float64 [size]: the score at the prior mean and at the uniform distribution.
+    model: Waves and symbols that stand apart.
+    allowed: bool [size]: symbols that may be in a block.
+    score, at_uniform: float64 [size]: the score at the prior mean and at the uniform distribution.
     """
     search = BlockSearch(likelihood, allowed)
     model = _with_heavy_atoms(model, search, score, at_uniform).refined(score)
@@ -431,15 +410,9 @@ class BlockSearch:
         Each is explained before the next is sought, so that no cell is found for the waves of a
         stronger one. This is a rank-one step, O(size * columns).
 
-        Parameters
-        ----------
-        posterior : LowRankPosterior
-            Under a smooth spectrum.
-        score : numpy.ndarray
-            float64 [size].
-        least : float
-            Strength of the weakest.
-        limit : int
+        posterior: Under a smooth spectrum.
+        score: float64 [size].
+        least: Strength of the weakest.
         """
         cells = self.candidates(posterior, score, widths=1)
         open_cells = self.allowed.copy()
@@ -535,12 +508,7 @@ class AtomCandidates:
     def standing_out(self, *, least: float, limit: int, known: Atoms) -> Atoms:
         """Return the strongest that do not overlap each other and are not known.
 
-        Parameters
-        ----------
-        least : float
-            Strength of the weakest.
-        limit : int
-        known : Atoms
+        least: Strength of the weakest.
         """
         strength = self.strength
         taken = np.zeros(int(self.stop.max()), dtype=np.bool_)
@@ -593,14 +561,8 @@ def low_rank_answer(
 ) -> LowRankAnswer:
     """Return the posterior's nearest distribution under a prior of waves and atoms.
 
-    Parameters
-    ----------
-    channel : Channel
-    tally : CountTally
-    scaled : ScaledBasis
-        :data:`WAVES` waves on the domain of the channel.
-    passes : int
-        Times the likelihood is linearized, at least 1.
+    scaled: :data:`WAVES` waves on the domain of the channel.
+    passes: Times the likelihood is linearized, at least 1.
 
     Notes
     -----

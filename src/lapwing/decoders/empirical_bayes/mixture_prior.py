@@ -23,10 +23,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from lapwing.declared import AtLeastOne, Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
+from lapwing.docstrings import inherits
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex, spread
@@ -164,16 +165,10 @@ class Head:
     def of(cls, learned: LearnedMixture, *, symbols: int, certain: int, tails: Tails) -> Head:
         """Return the estimates of the bins.
 
-        Parameters
-        ----------
-        learned : LearnedMixture
-            Learned mixture.
-        symbols : int
-            Number of categories of the domain.
-        certain : int
-            Number of categories that are kept as they are and belong to the head.
-        tails : {"normal", "laplace"}
-            Distribution of the noise.
+        learned: Learned mixture.
+        symbols: Number of categories of the domain.
+        certain: Number of categories that are kept as they are and belong to the head.
+        tails: Distribution of the noise.
         """
         reach = significant_steps(symbols, tails)
         large = np.asarray(learned.grid_steps >= _SHOWN * reach, dtype=np.float64)
@@ -269,16 +264,10 @@ def belief_in(
 ) -> float:
     """Return the weight, in [0, 1], of a shrunk distribution relative to the nearest one.
 
-    Parameters
-    ----------
-    learned : LearnedMixture
-        Mixture of the shares that are not kept for certain, with Gaussian noise.
-    found : UnbiasedShares
-        Unbiased shares with their total of one.
-    mass : numpy.ndarray
-        Posterior means, projected on the simplex, float64 [size].
-    foretold : float
-        Evidence of the mixture with an added label.
+    learned: Mixture of the shares that are not kept for certain, with Gaussian noise.
+    found: Unbiased shares with their total of one.
+    mass: Posterior means, projected on the simplex, float64 [size].
+    foretold: Evidence of the mixture with an added label.
 
     Notes
     -----
@@ -311,14 +300,9 @@ def belief_in(
 def stein_risk(shares: Vector, variance: Vector, mass: Vector, derivatives: Vector) -> float:
     """Return the unbiased estimate of a squared error less that of the nearest distribution.
 
-    Parameters
-    ----------
-    shares, variance : numpy.ndarray
-        float64 [size], the estimates and their variances, normal.
-    mass : numpy.ndarray
-        float64 [size]: what is judged, projected on the simplex.
-    derivatives : numpy.ndarray
-        float64 [size]: before the projection, of each by its own estimate.
+    shares, variance: float64 [size], the estimates and their variances, normal.
+    mass: float64 [size]: what is judged, projected on the simplex.
+    derivatives: float64 [size]: before the projection, of each by its own estimate.
 
     Notes
     -----
@@ -511,29 +495,14 @@ class MixturePrior(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the shrunk shares.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the confidence band of the unbiased shares if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel does not estimate the share of every category separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         smaller = shrunk(found.with_total(), estimate=self.estimate, iterations=self.iterations)
@@ -551,14 +520,7 @@ class MixturePrior(Declared):
 def shrunk(
     found: UnbiasedShares, *, estimate: Literal["mean", "median"] = "mean", iterations: int = 300
 ) -> ShrunkShares:
-    """Return posterior means or medians of all shares, none of them negative.
-
-    Parameters
-    ----------
-    found : UnbiasedShares
-    estimate : {"mean", "median"}
-    iterations : int
-    """
+    """Return posterior means or medians of all shares, none of them negative."""
     shares, symbols = np.maximum(found.shares, 0.0), found.shares.size
     # Laplace noise of 14 standard deviations is as rare as normal noise of 6.
     most = CERTAIN if found.tails == "normal" else 2 * CERTAIN

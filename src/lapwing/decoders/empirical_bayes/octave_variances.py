@@ -56,11 +56,7 @@ class AxisFunctions:
     def of(axis: Domain, *, most: int) -> AxisFunctions:
         """Return the functions of an axis.
 
-        Parameters
-        ----------
-        axis : Domain
-        most : int
-            Most waves.
+        most: Most waves.
         """
         bins = bins_of(axis)
         waves, octave = _waves(axis, bins.size, most)
@@ -153,12 +149,8 @@ class OctaveVariances:
     def learn(self, squares: Matrix, determined: Matrix) -> None:
         """Move the knots one scoring step towards the marginal likelihood.
 
-        Parameters
-        ----------
-        squares : numpy.ndarray
-            Squares of the amplitudes over their variances.
-        determined : numpy.ndarray
-            How much the reports determine of each amplitude, from 0 to 1.
+        squares: Squares of the amplitudes over their variances.
+        determined: How much the reports determine of each amplitude, from 0 to 1.
 
         Notes
         -----

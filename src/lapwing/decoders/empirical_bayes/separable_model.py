@@ -83,10 +83,8 @@ class SeparablePart:
 def separable_parts(channel: Channel, tally: CountTally) -> list[SeparablePart]:
     """Return the blocks of a channel over two axes, with their counts.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When a block is not a product of both axes, or its reports have another distribution.
+    Raises UnsupportedChannelError when a block is not a product of both axes, or its reports have
+    another distribution.
     """
     found = []
     shape = getattr(channel.domain, "shape", None)

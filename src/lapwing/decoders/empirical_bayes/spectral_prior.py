@@ -22,13 +22,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lapwing.declared import Declared, From
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, Cells, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import whole_answer
 from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, NormalPrior, likelihood_terms
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.decoders.unbiased.linear_estimate import RANK, compressed, triangular, warn_when_weak
+from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
@@ -44,13 +45,11 @@ from lapwing.results.uncertainty import Uncertainty, Variants
 POINTWISE = (4.0, 1.0)
 
 SIMULTANEOUS = (10.0, 4.0)
-"""Factors of the fitted prior and of the floors, for the two kinds of band.
-
-The whole curve of a spiky column at epsilon 0.5 needs the larger ones: on a made-up one (100,000
-people, 256 bins, 73 polls each of a multiscale and a square wave) 97 and 99 % were covered, by
-(6, 2) 95 and 96 %, by the pointwise factors 89 and 88 %. Smooth, stepped and other columns do not,
-and their whole curves are covered in 99 %.
-"""
+"""Factors of the fitted prior and of the floors, for the two kinds of band."""
+# The whole curve of a spiky column at epsilon 0.5 needs the larger ones: on a made-up one (100,000
+# people, 256 bins, 73 polls each of a multiscale and a square wave) 97 and 99 % were covered, by
+# (6, 2) 95 and 96 %, by the pointwise factors 89 and 88 %. Smooth, stepped and other columns do
+# not, and their whole curves are covered in 99 %.
 
 METHOD = "posterior under a widened prior"
 
@@ -80,14 +79,9 @@ class WidenedPosterior:
 def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Uncertainty:
     """Return the error distribution under the widened prior, for every target and kind of band.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    fitted : NormalPrior
-        The prior that was learned, with what is doubtful: a heavy symbol that the answer has missed
-        or put alongside its place.
-    floor : numpy.ndarray
-        Covariance that is always allowed, float64 [size, size], see :func:`always_allowed`.
+    fitted: The prior that was learned, with what is doubtful: a heavy symbol that the answer has
+        missed or put alongside its place.
+    floor: Covariance that is always allowed, float64 [size, size], see :func:`always_allowed`.
     """
     laws = {
         one.name: Uncertainty(
@@ -159,12 +153,8 @@ def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
     of the range: what an interval says of the people there must not follow from what was learned of
     others.
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [size], the decoded distribution.
-    scaled : ScaledBasis
-        Its waves, and its filter.
+    mass: float64 [size], the decoded distribution.
+    scaled: Its waves, and its filter.
     """
     from scipy.ndimage import gaussian_filter1d  # slow to import
 
@@ -187,11 +177,7 @@ def with_free_ends(local: Vector, scaled: ScaledBasis) -> Vector:
     in half of the polls (epsilon 1, 32,561 people). Where values outside are counted apart, they
     are free already.
 
-    Parameters
-    ----------
-    local : numpy.ndarray
-        float64 [size], see :func:`always_allowed`.
-    scaled : ScaledBasis
+    local: float64 [size], see :func:`always_allowed`.
     """
     if scaled.circular or scaled.outside.any():
         return local
@@ -207,12 +193,7 @@ _FREE = 256
 def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertainty:
     """Return the error distribution of a large domain, from the widened posterior of its cells.
 
-    Parameters
-    ----------
-    answer : CellAnswer
-    scaled : ScaledBasis
-        Of the symbols.
-    reports : int
+    scaled: Of the symbols.
 
     Notes
     -----
@@ -236,12 +217,7 @@ def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertai
 def carried_back(one: WidenedPosterior, cells: Cells, bridge: Vector) -> tuple[SpreadLaw, Vector]:
     """Return center and noise of the cells, spread over the symbols, and what is left of the sums.
 
-    Parameters
-    ----------
-    one : WidenedPosterior
-    cells : Cells
-    bridge : numpy.ndarray
-        float64 [cells]: variance of the mass that moves between the halves of a cell.
+    bridge: float64 [cells]: variance of the mass that moves between the halves of a cell.
     """
     sums = running_sums(running_sums(one.covariance).T)
     heights = np.diff(triangular((sums + sums.T) / 2, limit=RANK), axis=0, prepend=0.0)
@@ -341,29 +317,14 @@ class SpectralPrior(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the expected shares of the respondents.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with credible bands if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the domain has no order, or more than 65,536 bins.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         size = channel.domain.inside_size
@@ -407,16 +368,10 @@ def reporting_people(channel: Channel, tally: CountTally, mass: Vector, uniform:
     The population that the people were drawn from is smooth where their sample is not. Reports of a
     large epsilon tell the two apart, and an error is one to the people who report.
 
-    Parameters
-    ----------
-    channel : Channel
-    tally : CountTally
-        At least one report.
-    mass : numpy.ndarray
-        float64 [size], the population.
-    uniform : numpy.ndarray
-        float64 [size], the shares before anything is known. One person is taken to be anywhere, so
-        that where the population seems empty somebody may be seen.
+    tally: At least one report.
+    mass: float64 [size], the population.
+    uniform: float64 [size], the shares before anything is known. One person is taken to be
+        anywhere, so that where the population seems empty somebody may be seen.
 
     Notes
     -----

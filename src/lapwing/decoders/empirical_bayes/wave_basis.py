@@ -41,12 +41,7 @@ class Basis:
     def of(cls, cells: int, *, circular: bool, limit: int | None = None) -> Basis:
         """Return cosines, or sines and cosines on a circle, without the constant.
 
-        Parameters
-        ----------
-        cells : int
-        circular : bool
-        limit : int, optional
-            Frequencies kept. Default: all but the constant.
+        limit: Frequencies kept. Default: all but the constant.
         """
         place = (np.arange(cells) + 0.5) / cells
         return cls.at(place, circular=circular, limit=cells - 1 if limit is None else limit)
@@ -55,13 +50,8 @@ class Basis:
     def at(cls, place: Vector, *, circular: bool, limit: int) -> Basis:
         """Return the same at the middles of cells that may differ in width.
 
-        Parameters
-        ----------
-        place : numpy.ndarray
-            float64 [cells], in (0, 1).
-        circular : bool
-        limit : int
-            Frequencies kept.
+        place: float64 [cells], in (0, 1).
+        limit: Frequencies kept.
         """
         number = np.arange(1, min(limit + 1, place.size))
         if not circular:
@@ -137,16 +127,11 @@ class ScaledBasis:
     def merged(self, start: Whole, *, width: int, blur: float) -> ScaledBasis:
         """Return that of runs of symbols, with as many waves as there are blocks but one.
 
-        Parameters
-        ----------
-        start : numpy.ndarray
-            int64 [runs], increasing from 0: where each begins. A symbol that stands apart is a run
-            of its own.
-        width : int
-            Symbols of a block. Runs end at its multiples at the latest. The density is that of
+        start: int64 [runs], increasing from 0: where each begins. A symbol that stands apart is a
+            run of its own.
+        width: Symbols of a block. Runs end at its multiples at the latest. The density is that of
             blocks: parts of one have the same.
-        blur : float
-            Standard deviation of the filter, as a part of the domain.
+        blur: Standard deviation of the filter, as a part of the domain.
         """
         runs = copy(self)
         runs.size = start.size

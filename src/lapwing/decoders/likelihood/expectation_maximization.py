@@ -13,9 +13,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from lapwing.declared import AtLeastOne, Declared, From, Positive, Whole
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import smoother
 from lapwing.decoders.unbiased.linear_estimate import available_band
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -95,20 +96,12 @@ def iterate(
     It stops when the log-likelihood, summed over all reports, changes by less than `tolerance` in
     an iteration. The paper's experiments do so (its text says "relative").
 
-    Parameters
-    ----------
-    rows : list
-        Of :func:`likelihood_rows`.
-    start : numpy.ndarray
-        float64 [size], positive, of sum one.
-    smooth : callable, optional
-        Average of neighbors. Default: none.
-    tolerance : float
-    limit : int
-        Most iterations.
-    accelerated : bool
-        Whether two iterations at a time are extrapolated (SQUAREM), and then followed by a third.
-        The place where they land is kept unless its likelihood is lower. With smoothing the
+    rows: Of :func:`likelihood_rows`.
+    start: float64 [size], positive, of sum one.
+    smooth: Average of neighbors. Default: none.
+    limit: Most iterations.
+    accelerated: Whether two iterations at a time are extrapolated (SQUAREM), and then followed by a
+        third. The place where they land is kept unless its likelihood is lower. With smoothing the
         likelihood may fall on the way. The place may then lose as much as the two iterations would
         over the same distance.
     """
@@ -133,8 +126,7 @@ def iterate(
 
 
 _LEAP, _SHORTEST = 4.0, 2.0
-"""Factor by which the longest leap grows when it was taken, and shrinks when it was dropped, and
-the least it shrinks to."""
+"""Factor of the longest leap when it was taken or dropped, and the least that it shrinks to."""
 
 
 def _leaping(
@@ -176,11 +168,8 @@ def folds(channel: Channel, tally: CountTally, *, seed: int) -> list[CountTally]
     Every report is an output counted once. So splitting each count at random is splitting the
     people at random, exactly.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When a block counts a report more than once (bits, subsets). Its tally does not show which
-        counts are of one person.
+    Raises UnsupportedChannelError when a block counts a report more than once (bits, subsets). Its
+    tally does not show which counts are of one person.
     """
     if not all(isinstance(block.law, Multinomial) for block in channel.blocks):
         raise UnsupportedChannelError(
@@ -302,15 +291,9 @@ class ExpectationMaximization(Declared):
             )
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the distribution where the iteration stopped.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -322,10 +305,6 @@ class ExpectationMaximization(Declared):
         ------
         UnsupportedChannelError
             When the channel has no likelihood, or the domain has no order for smoothing.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         strength = self._strength(channel, tally)

@@ -94,10 +94,7 @@ class Neighbors:
 def smoother(domain: Domain) -> Callable[[Vector], Vector]:
     """Return one step of smoothing: of a pair along both axes.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When the domain has no order.
+    Raises UnsupportedChannelError when the domain has no order.
     """
     if not isinstance(domain, Product):
         return Neighbors.of(domain).smooth

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of, required
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.releases.prefix_estimate import sums_tails
+from lapwing.docstrings import inherits
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
@@ -85,20 +86,9 @@ class CellCounts(Declared):
     reads: ClassVar[Kind] = "release"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution, with the exact confidence band at the ends of cells.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with its confidence band.
 
         Raises
         ------

@@ -55,17 +55,11 @@ class FineLikelihood:
     ) -> FineLikelihood:
         """Return that of answers with noise of this variance.
 
-        Parameters
-        ----------
-        operator : Operator
-            Strategy, of shape [answers, symbols].
-        answers : numpy.ndarray
-            float64 [answers], in people.
-        people : int
-            Number of people of whom the masses are shares.
-        variance : float
-        hidden : bool
-            Whether that number is an estimate. If not, the total of the masses is known to be one.
+        operator: Strategy, of shape [answers, symbols].
+        answers: float64 [answers], in people.
+        people: Number of people of whom the masses are shares.
+        hidden: Whether that number is an estimate. If not, the total of the masses is known to be
+            one.
         """
         information = operator.gram()
         information *= people**2 / variance
@@ -131,14 +125,8 @@ class FinePosterior:
     ) -> FinePosterior:
         """Return it under variances d of v.
 
-        Parameters
-        ----------
-        likelihood : FineLikelihood
-        cells : Cells
-        inner : numpy.ndarray
-            d, float64 [symbols].
-        weights : sequence of numpy.ndarray
-            Of :class:`Deviations`.
+        inner: d, float64 [symbols].
+        weights: Of :class:`Deviations`.
 
         Notes
         -----
@@ -194,15 +182,9 @@ def fine_band(
 ) -> Uncertainty:
     """Return the error distribution under the widened prior, for every target and kind of band.
 
-    Parameters
-    ----------
-    likelihood : FineLikelihood
-    learned : WholeAnswer
-        Of the cells.
-    cells : Cells
-    waves, single : numpy.ndarray
-        Floor of the prior of the cells: columns of shapes, float64 [cells, frequencies], and
-        variances of single cells, float64 [cells]. These are divided among the bins of a cell.
+    learned: Of the cells.
+    waves, single: Floor of the prior of the cells: columns of shapes, float64 [cells, frequencies],
+        and variances of single cells, float64 [cells]. These are divided among the bins of a cell.
 
     Notes
     -----
@@ -257,16 +239,10 @@ def _spread_law(
 ) -> tuple[SpreadLaw, Vector]:
     """Return the error distribution of ``Q c + weight * v``, divided by its total, and its rest.
 
-    Parameters
-    ----------
-    posterior : FinePosterior
-    left : Deviations
-        With the weight.
-    cells : Cells
-    center, factor : numpy.ndarray
-        Mean of c, float64 [cells], and columns of its covariance, float64 [cells, columns].
-    again : numpy.ndarray
-        Variances of independent errors that are added, float64 [symbols].
+    left: With the weight.
+    center, factor: Mean of c, float64 [cells], and columns of its covariance, float64 [cells,
+        columns].
+    again: Variances of independent errors that are added, float64 [symbols].
     """
     weight = left.weight[:, None]
     carried = (1 - weight) * cells.spread() + weight * posterior.carried

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of, required
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.releases.noisy_total import NoisyTotal
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -88,20 +89,9 @@ class LabelShares(Declared):
     reads: ClassVar[Kind] = "release"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the shares, with the exact confidence band of the unbiased ones.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Shares of the labels, with the band if `band`.
 
         Raises
         ------
@@ -125,12 +115,7 @@ class LabelShares(Declared):
 
 
 def has_counts(channel: Channel) -> bool:
-    """Return whether a channel is one of the counts of all symbols.
-
-    Parameters
-    ----------
-    channel : Channel
-    """
+    """Return whether a channel is one of the counts of all symbols."""
     operator = channel.blocks[0].operator
     return isinstance(operator, CellSums) and operator.shape[0] == operator.shape[1]
 
@@ -220,24 +205,11 @@ def segment_shares(
 ) -> dict[str | int | None, Distribution]:
     """Return a distribution for each segment, and under None that of rows in none of them.
 
-    Parameters
-    ----------
-    release : Release
-        Release of label counts on a :class:`Segmented` domain.
-    decoder : LabelShares, optional
-        Decoder of each segment. Default: ``LabelShares()``.
+    release: Release of label counts on a :class:`Segmented` domain.
+    decoder: Decoder of each segment. Default: ``LabelShares()``.
 
-    Returns
-    -------
-    dict
-        Distribution of each segment.
-
-    Raises
-    ------
-    ArgumentError
-        When the release has no segments.
-    UnsupportedChannelError
-        When the release does not hold the counts of all cells.
+    Raises ArgumentError when the release has no segments.
+    Raises UnsupportedChannelError when the release does not hold the counts of all cells.
 
     Notes
     -----

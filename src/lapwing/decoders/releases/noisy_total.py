@@ -63,12 +63,8 @@ class NoisyTotal:
     def allowed(self, law: Uncertainty, along: Vector) -> Uncertainty:
         """Return an error distribution of shares that allows for the interval of the number.
 
-        Parameters
-        ----------
-        law : Uncertainty
-            Of the counts divided by the noisy number, to first order in its noise.
-        along : numpy.ndarray
-            float64 [symbols]: the part of the number's noise that is in each count, on average.
+        law: Of the counts divided by the noisy number, to first order in its noise.
+        along: float64 [symbols]: the part of the number's noise that is in each count, on average.
 
         Notes
         -----

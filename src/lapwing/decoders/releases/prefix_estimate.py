@@ -171,10 +171,8 @@ def in_whole_people(release: Release) -> bool:
 def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     """Return the unbiased prefix sums of a release, before anything else is known.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When the channel is not one linear release, or cannot be inverted.
+    Raises UnsupportedChannelError when the channel is not one linear release, or cannot be
+    inverted.
     """
     check_given(channel, release)
     block = channel.blocks[0]

@@ -30,20 +30,10 @@ Segment = str | int | None
 def segment_distributions(release: Release) -> dict[Segment, Distribution]:
     """Return a distribution for each segment, and under None that of rows in none of them.
 
-    Parameters
-    ----------
-    release : Release
-        On a :class:`Segmented` domain.
+    release: On a :class:`Segmented` domain.
+    returns: Distribution of each segment, by its label.
 
-    Returns
-    -------
-    dict
-        Distribution of each segment, by its label.
-
-    Raises
-    ------
-    ArgumentError
-        When the release has no segments.
+    Raises ArgumentError when the release has no segments.
 
     Notes
     -----
@@ -87,10 +77,7 @@ def segment_distributions(release: Release) -> dict[Segment, Distribution]:
 def somebody_in_none(release: Release) -> bool:
     """Return whether the interval of the number of rows in none of the segments excludes zero.
 
-    Parameters
-    ----------
-    release : Release
-        On a :class:`Segmented` domain.
+    release: On a :class:`Segmented` domain.
     """
     table = release.domain
     assert isinstance(table, Segmented)
@@ -114,11 +101,7 @@ def table_of_curves(release: Release, segments: Mapping[Segment, Distribution]) 
 
     It has no band, because the errors of the cells of a segment depend on each other.
 
-    Parameters
-    ----------
-    release : Release
-    segments : mapping
-        As :func:`segment_distributions` returns them.
+    segments: As :func:`segment_distributions` returns them.
     """
     people = np.array([float(one.reports) for one in segments.values()])
     shares = people / people.sum()
@@ -146,18 +129,10 @@ def has_many_bins(domain: Domain) -> bool:
 def segments_alone(release: Release, table: Segmented) -> dict[Segment, Release]:
     """Return the release of each segment as one of rows whose number is secret.
 
-    Parameters
-    ----------
-    release : Release
-        Of label counts or prefix sums.
-    table : Segmented
-        Its domain.
-
-    Returns
-    -------
-    dict
-        Release on the domain of the values, by segment. Its noise is that of the table, and its
-        stated privacy guarantee is not.
+    release: Of label counts or prefix sums.
+    table: Its domain.
+    returns: Release on the domain of the values, by segment. Its noise is that of the table, and
+        its stated privacy guarantee is not.
     """
     parts = [
         replace(part, people=None, promise=replace(part.promise, neighbors="add-or-remove-one"))

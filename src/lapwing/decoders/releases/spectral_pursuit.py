@@ -26,7 +26,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from lapwing.declared import Declared, From
-from lapwing.decoders.decoder import decoder_document, required
+from lapwing.decoders.decoder import Decoder, decoder_document, required
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import (
     Candidate,
@@ -52,6 +52,7 @@ from lapwing.decoders.releases.prefix_estimate import (
     sums_tails,
 )
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.docstrings import inherits
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.function_families import legendre
@@ -100,13 +101,7 @@ class ReleasedMasses:
     def of(cls, channel: Channel, release: Release, cells: Cells, people: int) -> ReleasedMasses:
         """Return that of a release of one block with additive noise.
 
-        Parameters
-        ----------
-        channel : Channel
-        release : Release
-        cells : Cells
-            How the mass of each lies on the symbols.
-        people : int
+        cells: How the mass of each lies on the symbols.
 
         Notes
         -----
@@ -167,16 +162,10 @@ def people_given(block: Block, release: Release, population: Vector, people: int
     Some masses may be negative, and they sum to one. Where the number of people is an estimate,
     their true number is left free.
 
-    Parameters
-    ----------
-    block : Block
-        Block of the release's channel.
-    release : Release
-        The release.
-    population : numpy.ndarray
-        Distribution m, float64 [symbols].
-    people : int
-        Number of people.
+    block: Block of the release's channel.
+    release: The release.
+    population: Distribution m, float64 [symbols].
+    people: Number of people.
 
     Notes
     -----
@@ -231,15 +220,10 @@ _BLUR = 5.0
 def equal_runs(domain: Domain, mass: Vector, *, most: int) -> tuple[ScaledBasis, Cells]:
     """Return the waves of runs of bins that touch, each other bin alone, and these cells.
 
-    Parameters
-    ----------
-    domain : Domain
-        Ordered domain. Another one raises UnsupportedChannelError.
-    mass : numpy.ndarray
-        Distribution as which the mass of a cell is spread over its bins, float64 [symbols]. Every
+    domain: Ordered domain. Another one raises UnsupportedChannelError.
+    mass: Distribution as which the mass of a cell is spread over its bins, float64 [symbols]. Every
         bin keeps a twentieth of an even share.
-    most : int
-        Most runs, at least 2. A domain of no more bins that touch is left as it is.
+    most: Most runs, at least 2. A domain of no more bins that touch is left as it is.
     """
     size = domain.size
     basis = ScaledBasis(domain)
@@ -267,9 +251,10 @@ CORNERS, DECAYS = (2.0, 4.0, 8.0, 12.0, 16.0), (2.0, 4.0, 8.0)
 """From which degree on amplitudes fall, and how fast: ``(1 + (degree / corner)^2)^-decay``."""
 
 AHEAD = 6.0
-"""Log-odds of polynomials against waves before anything is seen. Waves are scaled by the answer so
-far, which the evidence for them counts again. On made-up columns at epsilon 0.1 that is worth as
-much. Without it polynomials had little weight where their answer is a tenth nearer."""
+"""Log-odds of polynomials against waves before anything is seen."""
+# Waves are scaled by the answer so far, which the evidence for them counts again. On made-up
+# columns at epsilon 0.1 that is worth as much. Without it polynomials had little weight where their
+# answer is a tenth nearer.
 
 
 def polynomials(
@@ -281,14 +266,9 @@ def polynomials(
     far. There are also polynomials of the logarithm, of which a Gaussian density has degree 2. A
     circle has none.
 
-    Parameters
-    ----------
-    information, score : numpy.ndarray
-        Quadratic likelihood: float64 [size, size] and [size].
-    scaled : ScaledBasis
-        Waves of the bins.
-    mass : numpy.ndarray, optional
-        The answer so far, float64 [size].
+    information, score: Quadratic likelihood: float64 [size, size] and [size].
+    scaled: Waves of the bins.
+    mass: The answer so far, float64 [size].
 
     Notes
     -----
@@ -323,10 +303,7 @@ def polynomials(
 def polynomial_basis(width: Vector) -> Basis:
     """Return Legendre polynomials at the middles of cells, from degree 1, of unit mean square.
 
-    Parameters
-    ----------
-    width : numpy.ndarray
-        float64 [cells], of any total.
+    width: float64 [cells], of any total.
     """
     place = (np.cumsum(width) - width / 2) / width.sum()
     degrees = min(DEGREES, width.size - 1)
@@ -340,16 +317,10 @@ def falling(
 ) -> Spectrum:
     """Return variances that fall with the degree, averaged in the logarithm by their evidence.
 
-    Parameters
-    ----------
-    information : numpy.ndarray
-        float64 [degrees, degrees], of the amplitudes.
-    score : numpy.ndarray
-        float64 [degrees], theirs at zero.
-    degree : numpy.ndarray
-        float64 [degrees].
-    levels : tuple of float
-        Standard deviations of the first amplitudes.
+    information: float64 [degrees, degrees], of the amplitudes.
+    score: float64 [degrees], theirs at zero.
+    degree: float64 [degrees].
+    levels: Standard deviations of the first amplitudes.
     """
     spectra = [_falling_from(*one, degree) for one in product(levels, CORNERS, DECAYS)]
     evidences = np.array([evidence_of(information, score, one) for one in spectra])
@@ -451,20 +422,9 @@ class SpectralPursuit(Declared):
     reads: ClassVar[Kind] = "release"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution, with the credible bands of the posterior.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with its credible bands if `band`.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import Decoder, decoder_document
 from lapwing.decoders.releases.prefix_estimate import (
     PrefixEstimate,
     in_whole_people,
@@ -27,6 +27,7 @@ from lapwing.decoders.releases.prefix_estimate import (
     sums_tails,
 )
 from lapwing.decoders.resolution import steps_entry
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.blas_threads import one_thread
@@ -166,19 +167,10 @@ class SmoothedCurve:
 def pursue(observed: Vector, *, noise: Vector, sampling: Vector) -> SmoothedCurve:
     """Return the posterior mean of a curve from its noisy sine waves.
 
-    Parameters
-    ----------
-    observed : numpy.ndarray
-        Waves of the curve minus the straight line, float64 [size - 1].
-    noise : numpy.ndarray
-        Variances of the release's noise, float64 [size - 1].
-    sampling : numpy.ndarray
-        Variances of the sampling of people, float64 [size - 1].
-
-    Returns
-    -------
-    SmoothedCurve
-        Posterior mean of the waves, with the jumps.
+    observed: Waves of the curve minus the straight line, float64 [size - 1].
+    noise: Variances of the release's noise, float64 [size - 1].
+    sampling: Variances of the sampling of people, float64 [size - 1].
+    returns: Posterior mean of the waves, with the jumps.
 
     Notes
     -----
@@ -288,20 +280,9 @@ class StepPursuit(Declared):
     reads: ClassVar[Kind] = "release"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution, with the exact confidence band of the unbiased prefix sums.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the band if `band`.
 
         Raises
         ------

@@ -22,8 +22,8 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.random_walk import PseudoMeasurement, evidence_of, filtered, smoothed
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
-"""Standard deviations of the lowest wave of a change, where 1 moves a density by as much as it is
-high. Equally probable. A change of .1 in the largest gap of the curves is about .25."""
+"""Standard deviations of the lowest wave of a change, as parts of the density's height."""
+# Equally probable. A change of .1 in the largest gap of the curves is about .25.
 
 WAVES = 24
 """Frequencies that are watched: a finer change does not show in a week's reports."""
@@ -52,12 +52,8 @@ class Verdict:
 def verdict(looks: Sequence[PseudoMeasurement], shape: Vector) -> Verdict:
     """Return the evidence that the state changed at one of these weeks.
 
-    Parameters
-    ----------
-    looks : sequence of PseudoMeasurement
-        One for each week since the reference, in order, all at one pilot that was chosen before.
-    shape : numpy.ndarray
-        float64 [state]: variances of a change of size 1.
+    looks: One for each week since the reference, in order, all at one pilot that was chosen before.
+    shape: float64 [state]: variances of a change of size 1.
 
     Notes
     -----
@@ -97,13 +93,8 @@ def moved_by(
 ) -> tuple[Vector, Matrix]:
     """Return how far the state moved at a week, and the covariance of that: [state], its square.
 
-    Parameters
-    ----------
-    looks : sequence of PseudoMeasurement
-    begun : int
-        The first week after the change, in 1..weeks - 1.
-    shape : numpy.ndarray
-        float64 [state].
+    begun: The first week after the change, in 1..weeks - 1.
+    shape: float64 [state].
     """
     pair = (_added(looks[:begun]), _added(looks[begun:]))
     steps = np.outer([0.0, SIZES[-1] ** 2], shape)

@@ -29,8 +29,8 @@ LEVELS = (0.0, *np.geomspace(1e-4, 0.2, 12).tolist())
 """Standard deviations of a week's step of a label that everybody has. The grid of the evidence."""
 
 SPARSITY = 5.0
-"""How much stronger than its noise a label's jump must be before its variance grows: there are
-as many chances for one as labels."""
+"""How much stronger than its noise a label's jump must be before its variance grows."""
+# There are as many chances for one as labels.
 
 FEW = 24
 """Labels from which what all shares are like is learned, as where one week is decoded."""
@@ -55,15 +55,17 @@ _BAND_INFLATION, _LEAST = 4.0, 0.01
 """Factor on the variances of steps, for bands, and the least standard deviation of a step there."""
 
 _UNSEEN, _CONTRASTS = 0.12**2, 10.0
-"""Variance of a jump that may be next to any week unseen, for bands: the square of the largest that
-they allow for. Then an interval holds if both sides are off by that jump, as alongside a single odd
-week. It is at most ten times the variance of the gap between the two sides, because larger jumps
-are found. With three times, intervals of an odd week held in 91%, of all labels at once in 80%."""
+"""Variance of a jump that may be next to any week unseen, for bands."""
+# The square of the largest that they allow for. Then an interval holds if both sides are off by
+# that jump, as alongside a single odd week. It is at most ten times the variance of the gap between
+# the two sides, because larger jumps are found. With three times, intervals of an odd week held in
+# 91%, of all labels at once in 80%.
 
 _BETWEEN = 20.0
-"""As `_CONTRASTS`, for the difference of two weeks, where a jump moves both sides toward each other
-and so counts twice. A jump of a single week that is three times the noise is then covered in 94%,
-and the interval is 0.87 times as wide as that of the weeks alone."""
+"""As `_CONTRASTS`, for the difference of two weeks."""
+# There a jump moves both sides toward each other and so counts twice. A jump of a single week that
+# is three times the noise is then covered in 94%, and the interval is 0.87 times as wide as that of
+# the weeks alone.
 
 _ANYWHERE = 1e3
 """Prior variance of a share before the first week and after the last, for bands."""
@@ -101,10 +103,7 @@ class LabelAnswer:
 def walked_labels(weeks: Sequence[UnbiasedShares | None]) -> LabelAnswer:
     """Return the shares of every week given all weeks.
 
-    Parameters
-    ----------
-    weeks : sequence of UnbiasedShares or None
-        One for each week, over the same labels, or None where nobody reported.
+    weeks: One for each week, over the same labels, or None where nobody reported.
 
     Notes
     -----

@@ -42,27 +42,29 @@ _BAND_INFLATION: dict[Walked, Wider] = {
     "pointwise": Wider(jump=4.0, step=3.0, flicker=2.0, least=0.0075),
     "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
 }
-"""Factors on the variances of the walk, for bands. A jump that is too small to be sure of may be
-in any week, and how far one goes is learned from that one alone. Of the steps and of what each
-week has alone there are many."""
+"""Factors on the variances of the walk, for bands."""
+# A jump that is too small to be sure of may be in any week, and how far one goes is learned from
+# that one alone. Of the steps and of what each week has alone there are many.
 
 _WITH_DIFFERENCES: dict[Walked, Wider] = {
     **_BAND_INFLATION,
     "between": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.3),
 }
-"""With those for differences of two weeks, where a change that nobody found moves both toward each
-other. So any week may have a jump as large as those that are found. The bands are 0.5 to 0.7 times
-as wide as those of the two weeks decoded alone."""
+"""Factors on the variances of the walk, with those for differences of two weeks."""
+# A change that nobody found moves both weeks toward each other. So any week may have a jump as
+# large as those that are found. The bands are 0.5 to 0.7 times as wide as those of the two weeks
+# decoded alone.
 
 _LOOK_BACK, _MORE = 60, 1.25
-"""Weeks looked back at where a week is decoded from those before it. From how many times as many
-weeks the walk is learned again."""
+"""Weeks looked back at where a week is decoded from those before it."""
+# From how many times as many weeks the walk is learned again.
 
 METHOD = "posterior of a random walk over the weeks, under widened variances"
 
 _MOST_TOLD, _MOST_LEFT_OUT = 4 / 5, 1 / 32
-"""Part of the draw of a week's own people that its reports may tell, for the week to be decoded
-with others: of the whole draw, and of that in directions which no wave of the walk has."""
+"""Part of the draw of a week's own people that its reports may tell of, at most."""
+# It is decoded with others then. The first is of the whole draw, the second of that in directions
+# which no wave of the walk has.
 
 Given = tuple[Any, Any]
 """A channel and what was observed through it."""
@@ -131,14 +133,9 @@ def smooth_series(
 ) -> WalkAnswer:
     """Return every week's distribution given all weeks, by the Kalman smoother.
 
-    Parameters
-    ----------
-    given : sequence of (Channel, CountTally or Release) or None
-        One for each week, over one domain, or None where nobody reported.
-    scaled : ScaledBasis
-        All waves of that domain.
-    passes : int
-        Times the likelihoods are linearized after the first, which is at the pooled answer.
+    given: One for each week, over one domain, or None where nobody reported.
+    scaled: All waves of that domain.
+    passes: Times the likelihoods are linearized after the first, which is at the pooled answer.
     """
     fit = _fitted(given, scaled, passes=passes)
     numbers = range(len(given))
@@ -155,10 +152,7 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
     The prior and the spectrum of all weeks are learned again when there are a quarter more of them.
     Change points are learned every week. At most the last 60 weeks are looked back at.
 
-    Parameters
-    ----------
-    given, scaled :
-        As of :func:`smooth_series`.
+    given, scaled :: As of :func:`smooth_series`.
 
     Notes
     -----

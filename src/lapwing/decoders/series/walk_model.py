@@ -132,8 +132,8 @@ JUMP_LEVELS = np.geomspace(0.003, 0.6, 8)
 """Levels that are tried for one jump."""
 
 ADDED = 2.0
-"""Log-evidence that a jump or an odd week must win alongside the logarithm of the weeks, before it
-is taken for more than a large step of a walk or of what flickers."""
+"""Log-evidence that a jump or an odd week must win alongside the logarithm of the weeks."""
+# Below, it is taken for a large step of a walk, or of what flickers.
 
 _LOOKED_AT = 6
 """Weeks, those whose score is largest alongside its noise, that are tried at a time."""
@@ -145,11 +145,7 @@ _SPARSE, _MOST_JUMPS = 12, 8
 def with_added_jumps(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> Walk:
     """Return the walk with the change points and outliers that exceed their price.
 
-    Parameters
-    ----------
-    walk : Walk
-        Walk without change points and outliers.
-    looks : sequence of PseudoMeasurement or None
+    walk: Walk without change points and outliers.
 
     Notes
     -----
@@ -203,8 +199,7 @@ def _ratio(score: Vector, usual: Matrix, shape: Vector) -> float:
 
 
 LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
-"""Standard deviations of the step of the lowest wave from one week to the next, where 1 moves a
-density by as much as it is high."""
+"""Standard deviations of the weekly step of the lowest wave, as parts of the density's height."""
 
 SLOPES = (1.0, 2.0, 3.0, 4.0)
 """By which power of the frequency the variances of steps fall."""
@@ -254,16 +249,9 @@ def learned_walk(
 ) -> tuple[Walk, list[PseudoMeasurement | None]]:
     """Return the walk that the weeks support best, and what they say of its amplitudes.
 
-    Parameters
-    ----------
-    weeks : sequence of Week or None
-    prior : NormalPrior
-        Of a single week, learned from all weeks pooled.
-    scaled : ScaledBasis
-    mass : numpy.ndarray
-        float64 [size], the answer so far for all weeks pooled, whose density scales the waves.
-    rough : bool
-        Whether it is wanted for pilots only: then one scale is tried, and nothing twice.
+    prior: Of a single week, learned from all weeks pooled.
+    mass: float64 [size], the answer so far for all weeks pooled, whose density scales the waves.
+    rough: Whether it is wanted for pilots only: then one scale is tried, and nothing twice.
     """
     density = scaled.density(mass)
     found: tuple[float, Walk, list[PseudoMeasurement | None]] | None = None
@@ -400,17 +388,9 @@ def refitted(
 ) -> Walk:
     """Return the walk with change points and outliers where the reports show them.
 
-    Parameters
-    ----------
-    walk : Walk
-    looks : sequence of PseudoMeasurement or None
-    spectrum : bool
-        Whether levels of half-octaves are refined as well.
-    again : bool
-        Whether to go on from the jumps that the walk has.
-    sweeps : int
-    kept : numpy.ndarray, optional
-        bool [weeks]: jumps that won their price already, which need be no stronger than noise.
+    spectrum: Whether levels of half-octaves are refined as well.
+    again: Whether to go on from the jumps that the walk has.
+    kept: bool [weeks]: jumps that won their price already, which need be no stronger than noise.
 
     Notes
     -----
@@ -473,9 +453,9 @@ def _factors(walk: Walk, squares: Matrix, usual: Matrix) -> Vector:
 
 
 PRICE = 2.0
-"""Log-evidence that a change must win, alongside the logarithm of the number of weeks: a change
-into any of them might have been found. In one of 44 made-up series that stand still noise won more,
-5.8 in all, before jumps that are added had a price of their own."""
+"""Log-evidence that a change must win, alongside the logarithm of the number of weeks."""
+# A change into any of them might have been found. In one of 44 made-up series that stand still
+# noise won more, 5.8 in all, before jumps that are added had a price of their own.
 
 _TRIED = 1e-5
 """Level from which a jump is tried. Its square root is the step of a density 1 high."""
@@ -493,11 +473,7 @@ class FoundChange:
 def found_changes(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> list[FoundChange]:
     """Return the change points and outliers that the reports show, in order.
 
-    Parameters
-    ----------
-    walk : Walk
-        As learned.
-    looks : sequence of PseudoMeasurement or None
+    walk: As learned.
 
     Notes
     -----

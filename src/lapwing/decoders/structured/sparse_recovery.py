@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from lapwing.declared import AtLeastOne, Between, Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of, required
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import available_band, variance_of_noise
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -32,9 +33,9 @@ from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 
 _ROUNDS = 2
-"""Without `sparsity` the noise of the counts is taken under the uniform distribution first, then
-under the answer: what is a find and what is noise depends on it. With `sparsity` the largest shares
-are asked for and not the surest, so all counts keep the weights of the uniform distribution."""
+"""Times that the noise of the counts is taken: under the uniform distribution, then the answer."""
+# What is a find and what is noise depends on it. With `sparsity` the largest shares are asked for
+# and not the surest, so all counts keep the weights of the uniform distribution.
 
 
 @dataclass(frozen=True)
@@ -130,15 +131,9 @@ class SparseRecovery(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the distribution of the categories found.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -150,10 +145,6 @@ class SparseRecovery(Declared):
         ------
         ArgumentError
             When `sparsity` exceeds the categories of the domain or the counts of the tally.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         if self.sparsity is not None:
@@ -256,14 +247,9 @@ def check_sparsity(sparsity: int, channel: Channel) -> None:
 def sensed(channel: Channel, tally: CountTally, mass: Vector) -> tuple[Whitened, Vector]:
     """Return the counts per report as a sensing problem whose noise has unit variance.
 
-    Parameters
-    ----------
-    channel : Channel
-        Distribution of a report for each value.
-    tally : CountTally
-        Counts of at least one report.
-    mass : numpy.ndarray
-        Distribution at which the noise is taken, float64 [size].
+    channel: Distribution of a report for each value.
+    tally: Counts of at least one report.
+    mass: Distribution at which the noise is taken, float64 [size].
 
     Returns
     -------
@@ -379,15 +365,9 @@ class CompressiveEstimate(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the estimate.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -399,10 +379,6 @@ class CompressiveEstimate(Declared):
         UnsupportedChannelError
             When the reports were not made by compressive privatization with equation 2 of the
             paper.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         operator = required(

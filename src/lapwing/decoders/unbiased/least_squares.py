@@ -9,13 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import (
     HADAMARD_WHOLE,
     available_band,
     linear_estimate,
     variance_of_noise,
 )
+from lapwing.docstrings import inherits
 from lapwing.errors import ConvergenceWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -85,15 +86,9 @@ class LeastSquares(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the fitted distribution.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -104,10 +99,6 @@ class LeastSquares(Declared):
         ------
         UnsupportedChannelError
             With ``signed=True``, when the channel cannot be inverted as a matrix.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         provenance = decoder_document(self)

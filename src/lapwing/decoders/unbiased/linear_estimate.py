@@ -57,14 +57,9 @@ def hadamard_estimate(
 ) -> Uncertainty:
     """Return the unbiased estimate (its `center`) with exact variances, without correlations.
 
-    Parameters
-    ----------
-    channel : Channel
-        One multinomial block with a :class:`HadamardBlocks` operator.
-    tally : CountTally
-    plug_in : numpy.ndarray, optional
-        float64 [size], a distribution at which variances are evaluated. Default: the projection of
-        the estimate on the simplex.
+    channel: One multinomial block with a :class:`HadamardBlocks` operator.
+    plug_in: float64 [size], a distribution at which variances are evaluated. Default: the
+        projection of the estimate on the simplex.
 
     Notes
     -----
@@ -141,22 +136,14 @@ def linear_estimate(
 ) -> Uncertainty:
     """Return the unbiased estimate (its `center`) with its error distribution.
 
-    Parameters
-    ----------
-    channel : Channel
-        At most 2048 symbols, or one block with a :class:`CompoundSymmetric` operator, or, without
-        an order and above 256 symbols, with a :class:`HadamardBlocks` operator.
-    tally : CountTally
-    plug_in : numpy.ndarray, optional
-        float64 [size], a distribution at which the covariance is evaluated. Default: least squares
-        on the simplex.
+    channel: At most 2048 symbols, or one block with a :class:`CompoundSymmetric` operator. Without
+        an order and above 256 symbols, the block may have a :class:`HadamardBlocks` operator.
+    plug_in: float64 [size], a distribution at which the covariance is evaluated. Default: least
+        squares on the simplex.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When the channel is too large for a matrix, or cannot be inverted.
-    TallyError
-        When it could be, but a group that is needed for it has no reports.
+    Raises UnsupportedChannelError when the channel is too large for a matrix, or cannot be
+    inverted.
+    Raises TallyError when it could be, but a group that is needed for it has no reports.
 
     Notes
     -----
@@ -353,12 +340,8 @@ def compressed(covariance: Vector) -> tuple[Covariance, Vector]:
 def triangular(covariance: Vector, *, limit: int | None = None) -> Vector:
     """Return columns G with ``G G' = covariance``: a tenth of the time of eigenvectors.
 
-    Parameters
-    ----------
-    covariance : numpy.ndarray
-        float64 [size, size], positive semidefinite but for rounding.
-    limit : int, optional
-        Columns kept at the most, each of which explains one more of the largest variances left.
+    covariance: float64 [size, size], positive semidefinite but for rounding.
+    limit: Columns kept at the most, each of which explains one more of the largest variances left.
     """
     factor, pivots, rank, _ = dpstrf(covariance, lower=1)
     kept = rank if limit is None else min(rank, limit)

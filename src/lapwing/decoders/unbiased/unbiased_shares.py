@@ -69,23 +69,11 @@ class UnbiasedShares:
 def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
     """Return the unbiased shares of a channel that supports categories, with their variances.
 
-    Parameters
-    ----------
-    channel : Channel
-        Distribution of a report for each value.
-    tally : CountTally
-        Counts of at least one report.
+    channel: Distribution of a report for each value.
+    tally: Counts of at least one report.
 
-    Returns
-    -------
-    UnbiasedShares
-        Shares and variances.
-
-    Raises
-    ------
-    UnsupportedChannelError
-        When one of its blocks is none of: generalized randomized response, unary encoding, subset
-        selection, Hadamard response, or the support counts of local hashing.
+    Raises UnsupportedChannelError for any other block. It reads generalized randomized response,
+    unary encoding, subset selection, Hadamard response and the support counts of local hashing.
 
     Notes
     -----

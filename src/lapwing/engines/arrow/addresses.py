@@ -50,10 +50,7 @@ def matching(pattern: Path) -> list[tuple[Path, Path]] | None:
     folder are not named again. ``**`` enters no links, which may lead around in a circle. Pipes and
     devices are passed over, as in a folder.
 
-    Raises
-    ------
-    ArgumentError
-        When none matches.
+    Raises ArgumentError when none matches.
     """
     if not _PATTERN.search(str(pattern)) or pattern.exists():
         return None
@@ -112,10 +109,7 @@ def keys_of(parts: Sequence[str]) -> Keys:
 def file_system(address: str) -> tuple[Any, str]:
     """Return the file system of pyarrow that an address names, and the path in it.
 
-    Raises
-    ------
-    ArgumentError
-        When pyarrow knows none.
+    Raises ArgumentError when pyarrow knows none.
     """
     pa = pyarrow_or_error()
     from pyarrow import fs
@@ -134,17 +128,10 @@ def file_system(address: str) -> tuple[Any, str]:
 def datasets_at(address: str) -> Iterator[tuple[Any, Keys]]:
     """Yield a pyarrow Dataset for each file at an address, with what its folders say.
 
-    Parameters
-    ----------
-    address : str
-        Of a file, a folder, or a pattern.
+    address: Of a file, a folder, or a pattern.
 
-    Raises
-    ------
-    ArgumentError
-        When there is none, or one is neither Parquet nor Arrow.
-    OSError
-        When the file system does not answer.
+    Raises ArgumentError when there is none, or one is neither Parquet nor Arrow.
+    Raises OSError when the file system does not answer.
     """
     from pyarrow import dataset as arrow_dataset
 

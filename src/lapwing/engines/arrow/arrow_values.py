@@ -70,19 +70,11 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 def labels_of(array: Any, *, column: str) -> list[str | None]:
     """Return an Arrow array as the labels of groups. None where there is none.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Texts, whole numbers, dates or truth values.
-    column : str
-        Its name, for messages.
+    array: Texts, whole numbers, dates or truth values.
+    column: Its name, for messages.
 
-    Raises
-    ------
-    ArgumentError
-        When the column is of another type: numbers with fractions are no groups.
-    DomainError
-        With the position of the first text that is not UTF-8.
+    Raises ArgumentError when the column is of another type: numbers with fractions are no groups.
+    Raises DomainError with the position of the first text that is not UTF-8.
 
     Notes
     -----
@@ -113,10 +105,7 @@ def unit_names(array: Any, *, column: str, typed: bool) -> Any:
 
     Cells of a CSV are trimmed, as labels are, and an empty one or NA names nobody.
 
-    Raises
-    ------
-    ArgumentError
-        When the column holds lists or records, which name nobody.
+    Raises ArgumentError when the column holds lists or records, which name nobody.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -195,31 +184,18 @@ def values_of(
 ) -> Values:
     """Return an Arrow array as values of a domain: float64 [n], or labels by their numbers.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Null for missing.
-    domain : Domain
-        Where it counts missing values, rows that cannot be read are among them.
-    column : str
-        Its name, for messages.
-    typed : bool
-        False: texts of a CSV, which may stand for anything.
-    texts : {"iso", "days", "seconds"}
-        How strings of dates and times are read.
-    decimal : {".", ","}
-        What stands before the fraction of a number in a string.
-    thousands : {",", ".", "'", " "}, optional
-        Mark between its groups of digits.
-    rows : RowCounts, optional
-        Gets the rows that cannot be read.
+    array: Null for missing.
+    domain: Where it counts missing values, rows that cannot be read are among them.
+    column: Its name, for messages.
+    typed: False: texts of a CSV, which may stand for anything.
+    texts: How strings of dates and times are read.
+    decimal: What stands before the fraction of a number in a string.
+    thousands: Mark between its groups of digits.
+    rows: Gets the rows that cannot be read.
 
-    Raises
-    ------
-    DomainError
-        When the type does not fit the domain. With the position of the first row that cannot
-        be read, where missing values are refused. Whether values are legal is for the domain to
-        say.
+    Raises DomainError when the type does not fit the domain. With the position of the first row
+    that cannot be read, where missing values are refused. Whether values are legal is for the
+    domain to say.
 
     Warns
     -----

@@ -25,24 +25,14 @@ from lapwing.protocol.domains.text_values import Decimal, Texts, Thousands
 class ColumnValues:
     """The values of many people, in a file.
 
-    Parameters
-    ----------
-    table : Table
-    name : str
-        Of the column.
-    domain : Domain
-        What the values must fit.
-    by : str, optional
-        The column with the public label of each person's group.
-    texts : {"iso", "days", "seconds"}
-        How strings of dates and times are read.
-    curator : bool
-        Whether a table without rows is one, as in the central model, where what an error depends
-        on is told.
-    decimal : {".", ","}
-        What stands before the fraction of a number in a string.
-    thousands : {",", ".", "'", " "}, optional
-        Mark between its groups of digits.
+    name: Of the column.
+    domain: What the values must fit.
+    by: The column with the public label of each person's group.
+    texts: How strings of dates and times are read.
+    curator: Whether a table without rows is one, as in the central model, where what an error
+        depends on is told.
+    decimal: What stands before the fraction of a number in a string.
+    thousands: Mark between its groups of digits.
     """
 
     table: Table
@@ -159,18 +149,11 @@ class ColumnValues:
 
         With a column of labels, yield it together with the labels of the batch.
 
-        Parameters
-        ----------
-        work : callable
-            Given the values of one batch. With `rows`, also ``rows=`` of that batch.
-        advance : callable
-            Told the number of rows after each.
-        size : int
-            Most values in a batch.
-        threads : int
-            How many read values and work alongside each other.
-        rows : RowCounts, optional
-            Gets how many are missing, unreadable and outside.
+        work: Given the values of one batch. With `rows`, also ``rows=`` of that batch.
+        advance: Told the number of rows after each.
+        size: Most values in a batch.
+        threads: How many read values and work alongside each other.
+        rows: Gets how many are missing, unreadable and outside.
         """
         if rows is None:
             plain = work
@@ -299,14 +282,9 @@ def at_rows(
 
     Rows count from 1, without the header and, in a CSV of several columns, blank lines.
 
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    first : int
-        Rows before the batch.
-    of : class
-        What the error is about: values (default), or reports.
+    name: Of the file.
+    first: Rows before the batch.
+    of: What the error is about: values (default), or reports.
     """
     try:
         yield

@@ -25,10 +25,7 @@ from lapwing.protocol.messages.tally import LARGEST_COUNT
 def value_and_count(table: Table, column: str | None, count_column: str) -> tuple[str, str]:
     """Return the names of the columns of values and counts. A single other column has the values.
 
-    Raises
-    ------
-    ArgumentError
-        When one is not there, or both are one.
+    Raises ArgumentError when one is not there, or both are one.
     """
     counts = table.column(count_column, option="--count-column")
     if column is None:
@@ -71,10 +68,7 @@ def check_people(everybody: float, label: str) -> None:
 class WeightedRows(RowCounts):
     """The rows of a batch, of which each stands for a number of rows.
 
-    Parameters
-    ----------
-    weights : numpy.ndarray, optional
-        How many, int64 [n].
+    weights: How many, int64 [n].
     """
 
     weights: NDArray[np.int64] | None = None
@@ -96,21 +90,12 @@ def weighted_counts(
 ) -> NDArray[np.int64]:
     """Return how many rows hold each symbol, by a table of counts: int64 [domain.size].
 
-    Parameters
-    ----------
-    one, beside : ColumnValues
-        The columns of values and of segments.
-    count_column : str
-    domain : Domain
-        Of a curator.
-    advance : callable
-    rows : RowCounts
-        Gets how many of the rows that were counted are missing, unreadable and outside.
+    one, beside: The columns of values and of segments.
+    domain: Of a curator.
+    rows: Gets how many of the rows that were counted are missing, unreadable and outside.
 
-    Raises
-    ------
-    DomainError
-        With the row of the first count that is not legal, or when all add up to more than 2^40.
+    Raises DomainError with the row of the first count that is not legal, or when all add up to more
+    than 2^40.
     """
     table, within = one.table, domain.domain if isinstance(domain, Segmented) else domain
     total = np.zeros(domain.size, dtype=np.int64)

@@ -48,16 +48,10 @@ WHAT = (
 def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Path, Keys]]:
     """Return the files that paths stand for, with what the folders say of each.
 
-    Parameters
-    ----------
-    dataset : Path, str, or a list of them
-    endings : sequence of str
-        Of the files of a folder. Others in it are refused, not passed over.
+    endings: Of the files of a folder. Others in it are refused, not passed over.
 
-    Raises
-    ------
-    ArgumentError
-        When a folder holds no such file, or one of another kind, or nothing was given.
+    Raises ArgumentError when a folder holds no such file, or one of another kind, or nothing was
+    given.
     """
     if isinstance(dataset, str | os.PathLike):
         dataset = [dataset]
@@ -119,12 +113,9 @@ Place = tuple[Path, Keys]
 def places_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[Place | Table]:
     """Return the files that names stand for, as of :func:`files_of`. Those at addresses as tables.
 
-    Parameters
-    ----------
-    dataset : Path, str, or a list of them
-        Paths, patterns such as "2026-*/*.parquet", and addresses such as "s3://bucket/reports".
-    endings : sequence of str
-        As of :func:`files_of`.
+    dataset: Paths, patterns such as "2026-*/*.parquet", and addresses such as
+        "s3://bucket/reports".
+    endings: As of :func:`files_of`.
     """
     names = [dataset] if isinstance(dataset, str | os.PathLike) else list(dataset)
     addresses = [address_of(one) if isinstance(one, str | os.PathLike) else None for one in names]
@@ -481,13 +472,8 @@ def _query_errors() -> Iterator[None]:
 class _Scanned:
     """A data set of pyarrow, or a fragment of one: read by its own scanner.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Of the data set, with what the fragment itself says besides its columns.
-    scanned : pyarrow.dataset.Dataset or Fragment
-    stored : bool
-        Whether it is Parquet, whose pages are checked.
+    schema: Of the data set, with what the fragment itself says besides its columns.
+    stored: Whether it is Parquet, whose pages are checked.
     """
 
     schema: Any

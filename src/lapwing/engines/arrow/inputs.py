@@ -139,12 +139,8 @@ def input_name(path: Path) -> str:
 class StreamAndLastRow(io.RawIOBase):
     """A CSV and one more row after its last: a quotation mark that never ends takes it away.
 
-    Parameters
-    ----------
-    stream : file
-        Whose ``read`` returns the bytes of the CSV.
-    row : bytes
-        Without a line end.
+    stream: Whose ``read`` returns the bytes of the CSV.
+    row: Without a line end.
 
     Attributes
     ----------
@@ -221,16 +217,10 @@ class StreamInUtf8(io.RawIOBase):
     Bytes that are no text in its encoding are none in UTF-8 either. So they are a matter of their
     row, as in a CSV that is UTF-8.
 
-    Parameters
-    ----------
-    stream : file
-        Whose ``read`` returns the bytes of the CSV.
-    codec : codecs.CodecInfo
-        Of its encoding.
-    label : str
-        How messages name the file.
-    cut : bool
-        Whether only the start of the CSV is there, which may end within a character.
+    stream: Whose ``read`` returns the bytes of the CSV.
+    codec: Of its encoding.
+    label: How messages name the file.
+    cut: Whether only the start of the CSV is there, which may end within a character.
     """
 
     def __init__(
@@ -249,11 +239,8 @@ class StreamInUtf8(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes, at most so many. None at its end.
 
-        Raises
-        ------
-        FormatError
-            When the file does not begin as its encoding asks for, as UTF-16 without a byte-order
-            mark.
+        Raises FormatError when the file does not begin as its encoding asks for, as UTF-16 without
+        a byte-order mark.
         """
         while not self._ended and (size < 0 or len(self._held) < size):
             part = bytes(self._stream.read(size))
@@ -275,12 +262,8 @@ class StreamInUtf8(io.RawIOBase):
 class StreamFromItsStart(io.RawIOBase):
     """A stream of which the start was read already: all of it again, once.
 
-    Parameters
-    ----------
-    start : bytes
-        What was read.
-    rest : binary file
-        The stream, from there on.
+    start: What was read.
+    rest: The stream, from there on.
     """
 
     def __init__(self, start: bytes, rest: IO[bytes]) -> None:

@@ -37,11 +37,7 @@ def in_order(jobs: Iterable[Callable[[], Result]], *, threads: int) -> Iterator[
     The first job that fails, in their order, ends it with its error, whichever thread was faster.
     So does the iterable itself, after the results of what it gave before.
 
-    Parameters
-    ----------
-    jobs : iterable of callable
-        Taken from the iterable in this thread, run in another.
-    threads : int
+    jobs: Taken from the iterable in this thread, run in another.
     """
     if threads == 1:
         for job in jobs:

@@ -79,12 +79,8 @@ def check_report_type(kind: Any, *, width: int, column: str) -> None:
 def records_of(array: Any, *, width: int) -> tuple[Records, Flags | None]:
     """Return reports as their bytes, and which rows hold none.
 
-    Parameters
-    ----------
-    array : pyarrow.Array [n]
-        Of a type that :func:`check_report_type` lets pass.
-    width : int
-        Bytes per report.
+    array: Of a type that :func:`check_report_type` lets pass.
+    width: Bytes per report.
 
     Returns
     -------
@@ -371,20 +367,12 @@ def count_from_document(document: Mapping[str, Any]) -> ReportCount:
 class CountedRows:
     """Some rows, read and checked: their tally, or what a counter of groups adds.
 
-    Parameters
-    ----------
-    total : int
-        Reports.
-    refused : int
-        Rows without one.
-    tally : Tally, optional
-        Of all, where nobody asked for groups and each row is one report.
-    labels : sequence of str or None
-        Different labels.
-    numbers : numpy.ndarray
-        Whole numbers [n]: which label each row has.
-    records, cells, weights
-        As of :meth:`lapwing.protocol.messages.joint_tally.JointCounter.add`.
+    total: Reports.
+    refused: Rows without one.
+    tally: Of all, where nobody asked for groups and each row is one report.
+    labels: Different labels.
+    numbers: Whole numbers [n]: which label each row has.
+    records, cells, weights: As of :meth:`lapwing.protocol.messages.joint_tally.JointCounter.add`.
     """
 
     total: int
@@ -406,21 +394,13 @@ class CountedRows:
 class ReportCounter:
     """Counts the reports of batches of rows: any thread reads them, one adds them up.
 
-    Parameters
-    ----------
-    survey : Survey
-        Whose reports they are.
-    column : str
-        Where they stand. See :mod:`lapwing.engines.arrow.report_count` for its type.
-    by : sequence of str
-        Columns of public labels: a tally for each label. Of several columns the label is that of a
+    survey: Whose reports they are.
+    column: Where they stand. See :mod:`lapwing.engines.arrow.report_count` for its type.
+    by: Columns of public labels: a tally for each label. Of several columns the label is that of a
         partitioned folder: "country=PT/year=2026".
-    count_column : str, optional
-        A column that says how often each report was sent.
-    skip_bad : bool
-        Whether rows without a report that can have been sent are counted apart, not refused.
-    most_groups : int
-        Labels from which on it refuses.
+    count_column: A column that says how often each report was sent.
+    skip_bad: Whether rows without a report that can have been sent are counted apart, not refused.
+    most_groups: Labels from which on it refuses.
     """
 
     def __init__(
@@ -448,12 +428,9 @@ class ReportCounter:
     def read(self, batch: Any) -> CountedRows:
         """Return what the rows of a pyarrow.RecordBatch add.
 
-        Raises
-        ------
-        ReportError
-            With the position of the first row that holds no such report, or no such count.
-        ArgumentError
-            When a column is of another type.
+        Raises ReportError with the position of the first row that holds no such report, or no such
+        count.
+        Raises ArgumentError when a column is of another type.
         """
         array = without_views(batch.column(self.column))
         check_report_type(array.type, width=self._width, column=self.column)
@@ -476,16 +453,10 @@ class ReportCounter:
     ) -> CountedRows:
         """Return what reports add, of which some rows may have none.
 
-        Parameters
-        ----------
-        records : numpy.ndarray
-            uint8 [n, width].
-        absent : numpy.ndarray or None
-            bool [n], see :func:`records_of`.
-        coded : tuple, optional
-            Different labels, and int64 [n]: the number of that of each row.
-        weights : numpy.ndarray, optional
-            int64 [n]: how often each report was sent.
+        records: uint8 [n, width].
+        absent: bool [n], see :func:`records_of`.
+        coded: Different labels, and int64 [n]: the number of that of each row.
+        weights: int64 [n]: how often each report was sent.
         """
         survey, kept = self.survey, None
         if absent is not None:
@@ -660,12 +631,8 @@ def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
 def counts_in(array: Any, *, column: str) -> NDArray[np.int64]:
     """Return a column of Arrow that says how often reports were sent: int64 [n].
 
-    Raises
-    ------
-    ArgumentError
-        When it does not hold numbers.
-    ReportError
-        With the position of the first that is not a whole number from 0 to 2^53 - 1.
+    Raises ArgumentError when it does not hold numbers.
+    Raises ReportError with the position of the first that is not a whole number from 0 to 2^53 - 1.
     """
     import pyarrow as pa
 

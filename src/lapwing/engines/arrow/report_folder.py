@@ -29,10 +29,7 @@ _ATTEMPTS = 1000
 class ReportFolder:
     """A folder that is to appear, and the closed one alongside it.
 
-    Parameters
-    ----------
-    output : Path
-        Absolute, without links.
+    output: Absolute, without links.
     """
 
     output: Path
@@ -51,12 +48,8 @@ class ReportFolder:
     def locked(self) -> Iterator[None]:
         """Keep other processes out while the block runs.
 
-        Raises
-        ------
-        ArgumentError
-            When the output is there already, or another process is at work on it.
-        OSError
-            When nothing can be written alongside the output.
+        Raises ArgumentError when the output is there already, or another process is at work on it.
+        Raises OSError when nothing can be written alongside the output.
         """
         if not self.output.name or not self.closed.exists():
             self._check_absent()
@@ -76,17 +69,10 @@ class ReportFolder:
     def progress(self, job: Mapping[str, Any], paths: list[Path | None]) -> SavedProgress:
         """Return what a job has done so far. Unfinished parts are deleted, unseen.
 
-        Parameters
-        ----------
-        job : mapping
-            What is asked, in JSON.
-        paths : list
-            All files of values. None of a table in memory.
+        job: What is asked, in JSON.
+        paths: All files of values. None of a table in memory.
 
-        Raises
-        ------
-        ArgumentError
-            When another job was at work here, or had other files.
+        Raises ArgumentError when another job was at work here, or had other files.
         """
         saved = SavedProgress(self.closed / "progress", job)
         saved.load()
@@ -106,21 +92,13 @@ class ReportFolder:
     ) -> Mapping[str, Any]:
         """Write a part unless it is finished. Return what is noted of it.
 
-        Parameters
-        ----------
-        number : int
-            Of the part.
-        path : Path or None
-            The file of its values.
-        saved : SavedProgress
-            Of the job.
-        write : callable
-            Given a binary file. Returns what to note.
+        number: Of the part.
+        path: The file of its values.
+        saved: Of the job.
+        write: Given a binary file. Returns what to note.
 
-        Raises
-        ------
-        ArgumentError
-            When the part was finished, and is not there: its values are not randomized again.
+        Raises ArgumentError when the part was finished, and is not there: its values are not
+        randomized again.
         """
         part = self.parts / f"part-{number:05d}.parquet"
         noted = saved.is_done(path)
@@ -150,10 +128,8 @@ class ReportFolder:
     def publish(self) -> None:
         """Give the parts the name of the output, in one step, and delete the closed folder.
 
-        Raises
-        ------
-        ArgumentError
-            When something else took the name. It stays, and so do the parts, unseen.
+        Raises ArgumentError when something else took the name. It stays, and so do the parts,
+        unseen.
         """
         umask = os.umask(0)
         os.umask(umask)

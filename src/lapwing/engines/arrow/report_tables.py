@@ -85,17 +85,10 @@ def write_reports(
 ) -> int:
     """Write batches of reports, with the labels alongside them. Return how many reports.
 
-    Parameters
-    ----------
-    stream : binary file
-    survey : Survey
-        Whose fingerprint the file carries.
-    batches : iterable of Reports, or of (Reports, list of str or None)
-        With labels where there is a column of them. All have the standing of the first.
-    ending : str
-        One of ENDINGS. With labels one of LABELED_ENDINGS.
-    by : str, optional
-        The name of the column of labels.
+    survey: Whose fingerprint the file carries.
+    batches: With labels where there is a column of them. All have the standing of the first.
+    ending: One of ENDINGS. With labels one of LABELED_ENDINGS.
+    by: The name of the column of labels.
     """
     check_label_column(by)
     batches = iter(batches)
@@ -135,13 +128,8 @@ def check_label_column(by: Any) -> None:
 def report_schema(survey: Survey, *, by: str | None, standing: Standing | None = None) -> Any:
     """Return the pyarrow.Schema of a table of reports, which says whose they are.
 
-    Parameters
-    ----------
-    survey : Survey
-    by : str or None
-        The name of the column of labels. None for no such column.
-    standing : {"seeded"}, optional
-        Of the reports.
+    by: The name of the column of labels. None for no such column.
+    standing: Of the reports.
     """
     pa = pyarrow_or_error()
     check_label_column(by)
@@ -234,23 +222,14 @@ def _quoted(label: str) -> str:
 def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
     """Yield the reports of a compact file or a CSV in batches. Neither needs pyarrow.
 
-    Parameters
-    ----------
-    path : Path
-        "-" is standard input, in the compact format.
-    survey : Survey
-        Whose reports they must be.
+    path: "-" is standard input, in the compact format.
+    survey: Whose reports they must be.
 
-    Raises
-    ------
-    MismatchError
-        When another survey collected them. Nothing was yielded.
-    TornFileError
-        When a block of a compact file is torn or damaged. All that is intact was yielded.
-    FormatError
-        When the file is foreign or damaged.
-    ReportError
-        At a report of a wrong length.
+    Raises MismatchError when another survey collected them. Nothing was yielded.
+    Raises TornFileError when a block of a compact file is torn or damaged. All that is intact was
+    yielded.
+    Raises FormatError when the file is foreign or damaged.
+    Raises ReportError at a report of a wrong length.
     """
     if path == STDIN:
         yield from _read_compact(sys.stdin.buffer, path, survey)
@@ -312,21 +291,11 @@ def check_report_table(
 ) -> bool:
     """Return whether the schema of a table says that it holds reports of this survey.
 
-    Parameters
-    ----------
-    path : Path
-    metadata : mapping
-        What the schema says besides its columns.
-    survey : Survey
-    required : bool
-        Whether a table that says nothing is refused.
+    metadata: What the schema says besides its columns.
+    required: Whether a table that says nothing is refused.
 
-    Raises
-    ------
-    MismatchError
-        When it says that they are of another survey.
-    FormatError
-        When it says that they are of a version that is not known, or must say more.
+    Raises MismatchError when it says that they are of another survey.
+    Raises FormatError when it says that they are of a version that is not known, or must say more.
     """
     known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in KEYS)
     if known != "lapwing-reports":
@@ -391,10 +360,7 @@ def load_report_table(path: Path) -> Reports:
 
     Labels alongside the reports are left out.
 
-    Raises
-    ------
-    FormatError
-        When it is of another kind or of an unknown version, or damaged.
+    Raises FormatError when it is of another kind or of an unknown version, or damaged.
     """
     with path.open("rb") as stream:
         if stream.read(1) == b"#":

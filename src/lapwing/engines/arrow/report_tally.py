@@ -66,17 +66,10 @@ _TOGETHER = 64
 class ReportSource:
     """Reports of one survey in one place.
 
-    Parameters
-    ----------
-    table : Table or Path
-        A table with a column of reports, or a compact report file.
-    survey : Survey
-    column : str
-        The column of reports. Of a compact file, nothing.
-    by : tuple of str
-        Columns of labels.
-    count_column : str, optional
-        A column that says how often each report was sent.
+    table: A table with a column of reports, or a compact report file.
+    column: The column of reports. Of a compact file, nothing.
+    by: Columns of labels.
+    count_column: A column that says how often each report was sent.
     """
 
     table: Table | Path
@@ -188,28 +181,16 @@ def report_sources(
 ) -> list[ReportSource]:
     """Return what a job counts: all of it is of this survey, and has the columns asked for.
 
-    Parameters
-    ----------
-    dataset : Path, str, list of them, or a table in memory
-        Compact report files too. See :func:`lapwing.engines.arrow.dataset_tables.tables_of`.
-    survey : Survey
-    column : str, optional
-        The column of reports. "report" in what this package wrote.
-    by : tuple of str
-        Columns of labels.
-    count_column : str, optional
-        A column that says how often each report was sent.
-    threads : int
-        How many open files.
-    small : SmallFiles, optional
-        Small files are read when they are opened.
+    dataset: Compact report files too. See :func:`lapwing.engines.arrow.dataset_tables.tables_of`.
+    column: The column of reports. "report" in what this package wrote.
+    by: Columns of labels.
+    count_column: A column that says how often each report was sent.
+    threads: How many open files.
+    small: Small files are read when they are opened.
 
-    Raises
-    ------
-    MismatchError
-        When another survey asked for some reports.
-    ArgumentError, FormatError, OSError
-        When a column is missing or of another type, or a file cannot be read.
+    Raises MismatchError when another survey asked for some reports.
+    Raises ArgumentError, FormatError, OSError when a column is missing or of another type, or a
+    file cannot be read.
     """
     if isinstance(dataset, str | Path | list | tuple):
         files = places_of(dataset, endings=(*TABLES, COMPACT))
@@ -490,16 +471,10 @@ def _run(
 class _Step:
     """Some rows of a source that were read.
 
-    Parameters
-    ----------
-    number : int
-        Of the source.
-    rows : list of CountedRows
-        What they add. Of some small files together it stands with the first of them.
-    reports, refused : int
-        Of this source.
-    is_last : bool
-        Whether the source has no other rows.
+    number: Of the source.
+    rows: What they add. Of some small files together it stands with the first of them.
+    reports, refused: Of this source.
+    is_last: Whether the source has no other rows.
     """
 
     number: int

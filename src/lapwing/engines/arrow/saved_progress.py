@@ -70,12 +70,8 @@ def read_head(path: Path) -> tuple[dict[str, Any], bytes]:
 class SavedProgress:
     """The progress of one job, in a file.
 
-    Parameters
-    ----------
-    path : Path or None
-        Beside the output. None for a job that keeps nothing: then no file is ever done.
-    job : mapping
-        What is asked, in JSON: another job does not go on from here.
+    path: Beside the output. None for a job that keeps nothing: then no file is ever done.
+    job: What is asked, in JSON: another job does not go on from here.
     """
 
     path: Path | None
@@ -87,12 +83,8 @@ class SavedProgress:
     def load(self) -> bytes | None:
         """Return what was counted so far. None when the job starts.
 
-        Raises
-        ------
-        ArgumentError
-            When the file is of another job.
-        FormatError
-            When it is damaged, or of another version.
+        Raises ArgumentError when the file is of another job.
+        Raises FormatError when it is damaged, or of another version.
         """
         if self.path is None or not self.path.exists():
             return None
@@ -112,10 +104,7 @@ class SavedProgress:
     def is_done(self, path: Path | None) -> dict[str, Any] | None:
         """Return what was said of a file when it was done. None when it was not, or is no file.
 
-        Raises
-        ------
-        ArgumentError
-            When it was, and is another file now.
+        Raises ArgumentError when it was, and is another file now.
         """
         if path is None or not self._done:
             return None
@@ -150,18 +139,10 @@ class SavedProgress:
     ) -> None:
         """Note that a file is done.
 
-        Parameters
-        ----------
-        path : Path or None
-        before : mapping or None
-            Its :meth:`identity` before it was read.
-        said : mapping
-            What to tell of it.
+        before: Its :meth:`identity` before it was read.
+        said: What to tell of it.
 
-        Raises
-        ------
-        ArgumentError
-            When it was changed while it was read.
+        Raises ArgumentError when it was changed while it was read.
         """
         if path is None or before is None:
             return

@@ -89,43 +89,24 @@ class HeldRows(Protocol):
 class Table:
     """A file with named columns, or what holds such columns in memory.
 
-    Parameters
-    ----------
-    path : Path
-    names : tuple of str
-        Of its columns.
-    rows : int or None
-        How many. None when only reading to the end would tell (CSV).
-    typed : bool
-        Whether columns have types (Parquet) or are the bytes of strings (CSV).
-    delimiter : str
-        Between the fields of a CSV.
-    blank : int
-        Empty lines before the header of a CSV.
-    header : bool
-        Whether the first line names the columns, else they are named 1, 2, 3.
-    decimal : {".", ","} or None
-        What stands before the fraction of a number in a string. None where nobody said.
-    thousands : {",", ".", "'", " "}, optional
-        Mark between its groups of digits.
-    start : bytes or None
-        What was read of standard input, which gives its rows once. None of a file.
-    skip : int
-        Lines of a CSV before all others.
-    source : HeldRows, optional
-        Rows that are no Parquet and no CSV. Then the path only lends its name.
-    constant : mapping
-        Columns that are the same in every row: what the folders of a partitioned data set say.
-    metadata : mapping
-        What the schema of a typed file says besides its columns.
-    is_file : bool
-        Whether the path is that of a file that can be read again.
-    parquet : ParquetSource, optional
-        Of a Parquet file.
-    fault : str
-        The probable fault of the first line of a CSV, for messages. Empty for none.
-    encoding : str, optional
-        Of a CSV that is not UTF-8.
+    names: Of its columns.
+    rows: How many. None when only reading to the end would tell (CSV).
+    typed: Whether columns have types (Parquet) or are the bytes of strings (CSV).
+    delimiter: Between the fields of a CSV.
+    blank: Empty lines before the header of a CSV.
+    header: Whether the first line names the columns, else they are named 1, 2, 3.
+    decimal: What stands before the fraction of a number in a string. None where nobody said.
+    thousands: Mark between its groups of digits.
+    start: What was read of standard input, which gives its rows once. None of a file.
+    skip: Lines of a CSV before all others.
+    source: Rows that are no Parquet and no CSV. Then the path only lends its name.
+    constant: Columns that are the same in every row: what the folders of a partitioned data set
+        say.
+    metadata: What the schema of a typed file says besides its columns.
+    is_file: Whether the path is that of a file that can be read again.
+    parquet: Of a Parquet file.
+    fault: The probable fault of the first line of a CSV, for messages. Empty for none.
+    encoding: Of a CSV that is not UTF-8.
     """
 
     path: Path
@@ -165,10 +146,7 @@ class Table:
     def decimal_mark(self) -> Decimal:
         """Return what stands before the fraction of a number.
 
-        Raises
-        ------
-        FormatError
-            When nobody said, and the file may well mean a comma.
+        Raises FormatError when nobody said, and the file may well mean a comma.
         """
         if self.decimal is None and self.thousands in (",", "."):
             return "." if self.thousands == "," else ","
@@ -183,16 +161,9 @@ class Table:
     def batches(self, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Yield pyarrow.RecordBatch objects of some columns. Each has at least one row.
 
-        Parameters
-        ----------
-        columns : sequence of str
-        rows : int
-            Most in a batch. Of a CSV it is its block that limits them.
+        rows: Most in a batch. Of a CSV it is its block that limits them.
 
-        Raises
-        ------
-        FormatError
-            When the file turns out to be damaged.
+        Raises FormatError when the file turns out to be damaged.
         """
         for _, part in self.parts(columns, rows=rows, together=None):
             yield from part()
@@ -205,13 +176,8 @@ class Table:
         Row groups of Parquet are read by whoever calls that, in any order and any thread; what
         comes as a stream was read before.
 
-        Parameters
-        ----------
-        columns : sequence of str
-        rows : int
-            Most in a batch.
-        together : int or None
-            Least rows of a part, but for the last. None: one part.
+        rows: Most in a batch.
+        together: Least rows of a part, but for the last. None: one part.
         """
         grouped = self.source is None or getattr(self.source, "group_rows", None) is not None
         if self.typed and grouped:
@@ -370,10 +336,8 @@ class Table:
     def _without_last(self, batches: Iterator[Any], mark: bytes) -> Iterator[Any]:
         """Yield the batches of a CSV without its last row, which must hold nothing but a mark.
 
-        Raises
-        ------
-        FormatError
-            When it does not: then a cell that never ends holds it, and all before it.
+        Raises FormatError when it does not: then a cell that never ends holds it, and all before
+        it.
         """
         rows, held = 0, None
         for batch in batches:
@@ -399,23 +363,13 @@ class Table:
     ) -> str:
         """Return the name of a column that exists. Without a name, of the only one.
 
-        Parameters
-        ----------
-        name : str, optional
-        option : str
-            Which option names it, for messages.
-        beside : str, optional
-            Another column that was found by its name, which proves that there is a header.
-        labels : bool
-            Whether the values are labels, which nothing tells from the name of a column.
+        option: Which option names it, for messages.
+        beside: Another column that was found by its name, which proves that there is a header.
+        labels: Whether the values are labels, which nothing tells from the name of a column.
 
-        Raises
-        ------
-        ArgumentError
-            When there is no such column, or more than one to choose from. It lists the names if
-            they are known to be names.
-        FormatError
-            When a CSV seems to have no header line, or the name occurs twice.
+        Raises ArgumentError when there is no such column, or more than one to choose from. It lists
+        the names if they are known to be names.
+        Raises FormatError when a CSV seems to have no header line, or the name occurs twice.
         """
         if name is not None and not isinstance(name, str):
             raise ArgumentError(option, "must be the name of one column", f"{kind_of(name)}")
@@ -509,30 +463,18 @@ def open_table(
 ) -> Table:
     """Return the table in a file, by the ending of its name.
 
-    Parameters
-    ----------
-    path : Path
-        "-" is standard input, a CSV.
-    header : bool
-        Whether the first line of a CSV names the columns.
-    decimal : {".", ","}, optional
-        What stands before the fraction of a number in a string. A comma is no separator of fields
-        then, unless the line of names has no other.
-    thousands : {",", ".", "'", " "}, optional
-        Mark between its groups of digits. The same holds for a comma.
-    encoding : str, optional
-        Of a CSV. Default: UTF-8, or UTF-16 where it begins with its byte-order mark.
-    small : SmallFiles, optional
-        A small Parquet file is read whole, and is opened once.
+    path: "-" is standard input, a CSV.
+    header: Whether the first line of a CSV names the columns.
+    decimal: What stands before the fraction of a number in a string. A comma is no separator of
+        fields then, unless the line of names has no other.
+    thousands: Mark between its groups of digits. The same holds for a comma.
+    encoding: Of a CSV. Default: UTF-8, or UTF-16 where it begins with its byte-order mark.
+    small: A small Parquet file is read whole, and is opened once.
 
-    Raises
-    ------
-    ArgumentError
-        When the name ends in none of .parquet, .arrow, .csv, .tsv (also .csv.gz, .tsv.gz).
-    FormatError
-        When the file is empty or damaged.
-    OSError
-        When it cannot be opened.
+    Raises ArgumentError when the name ends in none of .parquet, .arrow, .csv, .tsv (also .csv.gz,
+    .tsv.gz).
+    Raises FormatError when the file is empty or damaged.
+    Raises OSError when it cannot be opened.
     """
     if path == STDIN:
         pyarrow_or_error()
@@ -610,15 +552,9 @@ def csv_table(
 ) -> Table:
     """Return a CSV as a table, by its first bytes.
 
-    Parameters
-    ----------
-    path : Path
-    start : bytes
-        Its first lines, unpacked.
-    header, encoding
-        As of :func:`open_table`.
-    marks : tuple
-        The decimal and the thousands of it.
+    start: Its first lines, unpacked.
+    header, encoding: As of :func:`open_table`.
+    marks: The decimal and the thousands of it.
     """
     if encoding is None and start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"

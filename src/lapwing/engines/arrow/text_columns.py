@@ -48,17 +48,11 @@ def numbers_in_texts(
 ) -> tuple[Floats, Flags]:
     """Return strings as numbers (NaN if missing or unreadable), and which are unreadable.
 
-    Parameters
-    ----------
-    array : pyarrow.Array [n]
-        Texts, or their bytes, which need not be valid UTF-8.
-    unit, texts
-        As of :func:`lapwing.protocol.domains.text_values.number_in_text`.
-    decimal : {".", ","}
-        What stands before the fraction of a number. The other one is in no number: nothing tells
-        the thousands of 1.234 from its fraction.
-    thousands : {",", ".", "'", " "}, optional
-        Mark between groups of digits. Then signs of currencies and percent are left out.
+    array: Texts, or their bytes, which need not be valid UTF-8.
+    unit, texts: As of :func:`lapwing.protocol.domains.text_values.number_in_text`.
+    decimal: What stands before the fraction of a number. The other one is in no number: nothing
+        tells the thousands of 1.234 from its fraction.
+    thousands: Mark between groups of digits. Then signs of currencies and percent are left out.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -143,12 +137,7 @@ def _with_points(array: Any) -> Any:
 
 
 def without_views(array: Any) -> Any:
-    """Return an array of a kind that Arrow's functions take. Texts of polars' categories are none.
-
-    Parameters
-    ----------
-    array : pyarrow.Array or ChunkedArray
-    """
+    """Return an array without the views that polars writes, which few functions of Arrow take."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

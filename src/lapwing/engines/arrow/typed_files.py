@@ -16,12 +16,7 @@ from lapwing.engines.arrow.inputs import pyarrow_or_error
 class ArrowFile:
     """The rows of an Arrow file, read batch by batch as they were written.
 
-    Parameters
-    ----------
-    path : Path
-    schema : pyarrow.Schema
-    stream : bool
-        Whether it is a stream, without an index at its end.
+    stream: Whether it is a stream, without an index at its end.
     """
 
     path: Path
@@ -89,13 +84,8 @@ def words_in_footer(said: dict[str, str]) -> dict[str, str]:
 def parquet_file(path: Path, content: bytes | None = None, *, metadata: Any = None) -> Any:
     """Return an open pyarrow.parquet.ParquetFile, whose pages are checked. Errors are Arrow's.
 
-    Parameters
-    ----------
-    path : Path
-    content : bytes, optional
-        Bytes of the file, where they were read.
-    metadata : pyarrow.parquet.FileMetaData, optional
-        Of the file, where it was open before.
+    content: Bytes of the file, where they were read.
+    metadata: Of the file, where it was open before.
     """
     from pyarrow import parquet
 
@@ -113,12 +103,7 @@ def parquet_file(path: Path, content: bytes | None = None, *, metadata: Any = No
 
 
 def check_footer(about: Any) -> None:
-    """Raise pyarrow.ArrowInvalid when a footer, which has no checksum, contradicts itself.
-
-    Parameters
-    ----------
-    about : pyarrow.parquet.FileMetaData
-    """
+    """Raise pyarrow.ArrowInvalid when a footer, which has no checksum, contradicts itself."""
     # Nothing is asked of a column: some damage of that ends the process in Arrow.
     rows = [about.row_group(place).num_rows for place in range(about.num_row_groups)]
     if about.num_rows != sum(rows) or min(rows, default=0) < 0:
@@ -128,10 +113,7 @@ def check_footer(about: Any) -> None:
 class SmallFiles:
     """Small files that are read whole when they are first opened, as long as there is room.
 
-    Parameters
-    ----------
-    room : int
-        Bytes that all of them may take.
+    room: Bytes that all of them may take.
     """
 
     def __init__(self, room: int = 2**26) -> None:
@@ -157,13 +139,7 @@ _OF_A_FILE = 2**13
 class ParquetSource:
     """A Parquet file that was opened: what its footer says, and of a small one all it holds.
 
-    Parameters
-    ----------
-    path : Path
-    metadata : pyarrow.parquet.FileMetaData
-    schema : pyarrow.Schema
-    content : pyarrow.parquet.ParquetFile, optional
-        Whose content is in memory. Without it the file is opened again when it is read.
+    content: Whose content is in memory. Without it the file is opened again when it is read.
     """
 
     path: Path

@@ -43,19 +43,11 @@ def add_unit_rows(
 ) -> None:
     """Add the rows of a table to those that are kept of each unit.
 
-    Parameters
-    ----------
-    kept : UnitRows
-        Of all tables of the data set: a unit may have rows in each.
-    one, beside : ColumnValues
-        Of :func:`lapwing.engines.arrow.value_jobs.curator_columns`.
-    unit : str
-        Of :func:`unit_column`.
-    domain : Domain
-        Of a curator.
-    advance : callable
-    rows : RowCounts
-        Gets how many values are missing, unreadable and outside, and rows without a unit.
+    kept: Of all tables of the data set: a unit may have rows in each.
+    one, beside: Of :func:`lapwing.engines.arrow.value_jobs.curator_columns`.
+    unit: Of :func:`unit_column`.
+    domain: Of a curator.
+    rows: Gets how many values are missing, unreadable and outside, and rows without a unit.
     """
     first = 0
     names = [one.name, unit] if beside is None else [one.name, unit, beside.name]

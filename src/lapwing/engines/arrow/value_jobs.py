@@ -252,17 +252,10 @@ def write_columns(
 ) -> int:
     """Write the reports of the values of some columns. Return how many.
 
-    Parameters
-    ----------
-    stream : binary file
-    columns : sequence of ColumnValues
-        With the column of labels where there is one.
-    survey, by, rng, threads, advance
-        As of :func:`randomize`.
-    ending : str
-        As of :func:`lapwing.engines.arrow.report_tables.write_reports`.
-    rows : RowCounts, optional
-        Gets how many values are missing and outside.
+    columns: With the column of labels where there is one.
+    survey, by, rng, threads, advance: As of :func:`randomize`.
+    ending: As of :func:`lapwing.engines.arrow.report_tables.write_reports`.
+    rows: Gets how many values are missing and outside.
     """
     work = partial(survey._reports, rng=rng)
     size = reports_per_block(survey.randomizer.report_width)
@@ -456,13 +449,8 @@ def curator_columns(
 ) -> tuple[ColumnValues, ColumnValues | None]:
     """Return the column of values of a table, and that of segments. Checked, no row is read.
 
-    Parameters
-    ----------
-    table : Table
-    curated : Domain
-        Of :meth:`Domain.for_curator`.
-    column, by, texts, count_column
-        As of :func:`summarize`, and its errors.
+    curated: Of :meth:`Domain.for_curator`.
+    column, by, texts, count_column: As of :func:`summarize`, and its errors.
     """
     cells = curated.domain if isinstance(curated, Segmented) else curated
     if count_column is not None:
@@ -502,16 +490,9 @@ def symbol_counts(
 ) -> NDArray[np.int64]:
     """Return how many rows of a table hold each symbol: int64 [domain.size].
 
-    Parameters
-    ----------
-    one, beside : ColumnValues
-        Of :func:`curator_columns`.
-    domain : Domain
-        Of a curator.
-    threads : int
-    advance : callable
-    rows : RowCounts
-        Gets how many values are missing, unreadable and outside.
+    one, beside: Of :func:`curator_columns`.
+    domain: Of a curator.
+    rows: Gets how many values are missing, unreadable and outside.
     """
     counts = np.zeros(domain.size, dtype=np.int64)
     if beside is not None and isinstance(domain, Segmented):

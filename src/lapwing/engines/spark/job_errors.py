@@ -27,14 +27,9 @@ MARK = "lapwing-error:"
 def task(version: str, job: str, given: dict[str, Any]) -> Callable[[Batches], Batches]:
     """Return the function of a partition.
 
-    Parameters
-    ----------
-    version : str
-        Of lapwing on the driver.
-    job : str
-        A function of `lapwing.engines.spark.worker_jobs`.
-    given : mapping
-        What it needs, as JSON.
+    version: Of lapwing on the driver.
+    job: A function of `lapwing.engines.spark.worker_jobs`.
+    given: What it needs, as JSON.
     """
     mark = MARK  # what is read in the function is sent with it
 
@@ -89,14 +84,8 @@ ROW = "file string, index long"
 def mapped(df: Any, job: str, given: dict[str, Any], schema: str) -> Any:
     """Return what a function of `worker_jobs` makes of each partition, as a data frame.
 
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    job : str
-    given : mapping
-        What the job needs, as JSON.
-    schema : str
-        Of what it yields.
+    given: What the job needs, as JSON.
+    schema: Of what it yields.
     """
     with quietly():
         return df.mapInArrow(task(VERSION, job, given), schema)
@@ -110,18 +99,11 @@ def quietly() -> warnings.catch_warnings:
 def answered(rows: SparkRows, columns: list[str], work: Callable[[], Result]) -> Result:
     """Return what a job of Spark gives.
 
-    Parameters
-    ----------
-    rows : SparkRows
-        What it reads.
-    columns : list of str
-        Of them. In the same partitions, the row that an error is about is found again.
-    work : callable
+    rows: What it reads.
+    columns: Of them. In the same partitions, the row that an error is about is found again.
 
-    Raises
-    ------
-    LapwingError
-        What a task said, with file and row where Spark knows them. An EngineError for all else.
+    Raises LapwingError what a task said, with file and row where Spark knows them. An EngineError
+    for all else.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException

@@ -28,15 +28,9 @@ from lapwing.errors import ArgumentError, EngineError, FormatError, kind_of
 class SparkRows:
     """A data frame, and what is known of its columns.
 
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    table : Table
-        Its names and types. It holds no rows.
-    from_files : bool
-        Whether it is nothing but files, which must say whose reports they hold.
-    stored_rows : list of int or None
-        What the footers say that were read so far. None where one is encrypted.
+    table: Its names and types. It holds no rows.
+    from_files: Whether it is nothing but files, which must say whose reports they hold.
+    stored_rows: What the footers say that were read so far. None where one is encrypted.
     """
 
     df: Any
@@ -111,11 +105,7 @@ _CHECKED = "parquet.page.verify-checksum.enabled"
 class _Relation:
     """Files that a data frame reads.
 
-    Parameters
-    ----------
-    node : org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-        A leaf of its plan.
-    relation : org.apache.spark.sql.execution.datasources.HadoopFsRelation
+    node: A leaf of its plan.
     """
 
     node: Any
@@ -186,11 +176,7 @@ def _pair(two: Any) -> tuple[Any, Any]:
 def files_behind(df: Any, column: str) -> list[str]:
     """Return the files from which a column of a data frame comes: all of them where none can tell.
 
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-        Of a classic session.
-    column : str
+    df: Of a classic session.
     """
     plan = df._jdf.queryExecution().analyzed()
     found = [one for one in _items(plan.output()) if one.name() == column]
@@ -306,12 +292,8 @@ def file_name(uri: str) -> str:
 class ParquetFooter:
     """What the end of a file says.
 
-    Parameters
-    ----------
-    words : mapping
-        Next to its columns.
-    rows : int or None
-        In the file. None where the footer is encrypted.
+    words: Next to its columns.
+    rows: In the file. None where the footer is encrypted.
     """
 
     words: Mapping[str, str]
@@ -321,19 +303,11 @@ class ParquetFooter:
 def footers(session: Any, uris: list[str]) -> list[ParquetFooter]:
     """Return what the footer of each file says.
 
-    Parameters
-    ----------
-    session : pyspark.sql.SparkSession
-        A classic one.
-    uris : list of str
-        As Spark names files: file:///folder/a.parquet, hdfs://...
+    session: A classic one.
+    uris: As Spark names files: file:///folder/a.parquet, hdfs://...
 
-    Raises
-    ------
-    FormatError
-        When one is no file of Parquet.
-    OSError, EngineError
-        When one cannot be read.
+    Raises FormatError when one is no file of Parquet.
+    Raises OSError, EngineError when one cannot be read.
     """
     here = [urlsplit(uri).scheme in ("", "file") for uri in uris]
     tails = [_tail_of_local(uri) if local else b"" for uri, local in zip(uris, here, strict=True)]
@@ -428,17 +402,10 @@ def required_jvm(session: Any) -> Any:
 def file_errors(name: str) -> Iterator[None]:
     """Give what Hadoop's files throw as errors for people.
 
-    Parameters
-    ----------
-    name : str
-        Of the file or folder, for messages.
+    name: Of the file or folder, for messages.
 
-    Raises
-    ------
-    OSError
-        When it is not there, or may not be read.
-    EngineError
-        For all else: a file system that is unknown, or that does not answer.
+    Raises OSError when it is not there, or may not be read.
+    Raises EngineError for all else: a file system that is unknown, or that does not answer.
     """
     from py4j.protocol import Py4JError
 

@@ -218,10 +218,7 @@ def _of_counted(
 ) -> ReportCount | None:
     """Return the tally of what Spark counted. None where reports are too many different ones.
 
-    Raises
-    ------
-    ReportError
-        Where some row holds no report. It says nothing of which.
+    Raises ReportError where some row holds no report. It says nothing of which.
     """
     name = "count"
     while name in columns:
@@ -520,25 +517,16 @@ def write_once(
 ) -> Any:
     """Write a data frame as Parquet, and return it as it was read from there.
 
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame
-        It is worked out once.
-    output : str
-        A folder that is not there, as Spark names it.
-    check : callable
-        Given the rows that were written, before anybody else sees them; what it raises is the end.
-    write : callable
-        Given Spark's writer and the name of a folder.
+    frame: It is worked out once.
+    output: A folder that is not there, as Spark names it.
+    check: Given the rows that were written, before anybody else sees them; what it raises is the
+        end.
+    write: Given Spark's writer and the name of a folder.
 
-    Raises
-    ------
-    ArgumentError
-        When something is there already.
-    OSError
-        When the folder that it is to stand in is not there, or nothing may be written there.
-    EngineError
-        When the file system cannot do it.
+    Raises ArgumentError when something is there already.
+    Raises OSError when the folder that it is to stand in is not there, or nothing may be written
+    there.
+    Raises EngineError when the file system cannot do it.
     """
     from py4j.protocol import Py4JError
 
@@ -568,12 +556,7 @@ def write_once(
 class _Place:
     """A name in a file system of Hadoop.
 
-    Parameters
-    ----------
-    jvm : py4j.java_gateway.JVMView
-    conf : org.apache.hadoop.conf.Configuration
-    path : org.apache.hadoop.fs.Path
-        Absolute, with its file system.
+    path: Absolute, with its file system.
     """
 
     def __init__(self, jvm: Any, conf: Any, path: Any) -> None:
@@ -657,10 +640,7 @@ _PATIENCE = 60.0
 class TaggedWork:
     """Jobs that carry a tag of their own.
 
-    Parameters
-    ----------
-    session : pyspark.sql.SparkSession
-        A classic one.
+    session: A classic one.
     """
 
     def __init__(self, session: Any) -> None:

@@ -24,14 +24,9 @@ class SlidingWindow(Operator):
     Shape ``[size + width - 1, size]``: output j is the point ``j - (width - 1) / 2`` of the grid,
     so an input reaches the outputs at most ``(width - 1) / 2`` from it.
 
-    Parameters
-    ----------
-    size : int
-        Points of the grid.
-    width : int
-        Outputs in the window of an input, in 1..size or more.
-    inside, outside : float
-        The two values.
+    size: Points of the grid.
+    width: Outputs in the window of an input, in 1..size or more.
+    inside, outside: The two values.
 
     Notes
     -----
@@ -121,14 +116,9 @@ class SlidingBox(Operator):
     ``[-half_width, 1 + half_width]``. Shape ``[outputs, inputs]``, bins of equal width on each
     side but not equal between the sides.
 
-    Parameters
-    ----------
-    inputs, outputs : int
-        Numbers of bins.
-    half_width : float
-        Greater than 0, in units of the input interval (the paper's b).
-    inside, outside : float
-        Densities (the paper's p and q).
+    inputs, outputs: Numbers of bins.
+    half_width: Greater than 0, in units of the input interval (the paper's b).
+    inside, outside: Densities (the paper's p and q).
 
     Notes
     -----
@@ -212,10 +202,7 @@ def _points(
 class Circulant(Operator):
     """Entry (j, i) is ``kernel[(j - i) mod size]``. O(size log size) per product.
 
-    Parameters
-    ----------
-    kernel : numpy.ndarray
-        float64 [size], the first column.
+    kernel: float64 [size], the first column.
     """
 
     def __init__(self, kernel: NDArray[np.float64]) -> None:
@@ -254,13 +241,8 @@ class Circulant(Operator):
 def circular_window(size: int, *, width: int, inside: float, outside: float) -> Circulant:
     """Return the circulant matrix that is `inside` on a centered window of odd width.
 
-    Parameters
-    ----------
-    size : int
-        Points on the circle.
-    width : int
-        Odd, at most `size`.
-    inside, outside : float
+    size: Points on the circle.
+    width: Odd, at most `size`.
     """
     kernel = np.full(size, outside)
     half = width // 2
@@ -276,14 +258,9 @@ class SlidingTable(Operator):
     Shape ``[size + table.size - 1, size]``: a banded Toeplitz matrix plus a constant. With a
     constant table it is :class:`lapwing.linear.operators.banded.SlidingWindow`, which is faster.
 
-    Parameters
-    ----------
-    size : int
-        Points of the grid.
-    table : numpy.ndarray
-        float64 [width], the values in the window of an input.
-    outside : float
-        The value elsewhere.
+    size: Points of the grid.
+    table: float64 [width], the values in the window of an input.
+    outside: The value elsewhere.
 
     Notes
     -----

@@ -32,10 +32,7 @@ class WalshHadamard(SymmetricOperator):
     Its square is ``size`` times the identity. It is the Kronecker product of small matrices of
     its own kind, which are multiplied by one after the other: O(size log size) per product.
 
-    Parameters
-    ----------
-    size : int
-        A power of two.
+    size: A power of two.
     """
 
     def __init__(self, size: int) -> None:
@@ -62,13 +59,8 @@ class HadamardAgreement(Operator):
     row and the sign +1 (b = 0) or -1. Agreement depends on the input only through the difference
     of the two cells of each index, so a product is one Walsh-Hadamard transform.
 
-    Parameters
-    ----------
-    rows : int
-        A power of two.
-    inside, outside : float
-    place : numpy.ndarray, optional
-        int64 [inputs], the different cells of the inputs, in 0..2 rows - 1. Default: all cells.
+    rows: A power of two.
+    place: int64 [inputs], the different cells of the inputs, in 0..2 rows - 1. Default: all cells.
     """
 
     def __init__(
@@ -107,15 +99,8 @@ class HadamardAgreement(Operator):
     def differences(self, rates: Vector) -> Vector:
         """Return the difference of the two cells of each index that gives these mean counts.
 
-        Parameters
-        ----------
-        rates : numpy.ndarray
-            float64 [2 rows]: counts of the outputs per report.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 [rows]. Unbiased, because it is linear.
+        rates: float64 [2 rows]: counts of the outputs per report.
+        returns: float64 [rows]. Unbiased, because it is linear.
         """
         product: Vector = self.transform._matmat(rates[0::2] - rates[1::2])
         product /= self.rows * (self.inside - self.outside)
@@ -129,15 +114,9 @@ class HadamardBlocks(Operator):
     ``s // blocks + 1``. Column 0, all ones, belongs to nobody. Two columns of one block agree in
     a quarter of it, so a product is one Walsh-Hadamard transform, and so is the inverse.
 
-    Parameters
-    ----------
-    size : int
-        Inputs, at most ``blocks * (length - 1)``.
-    blocks : int
-        At least 1.
-    length : int
-        Outputs of a block, a power of two, at least 2.
-    inside, outside : float
+    size: Inputs, at most ``blocks * (length - 1)``.
+    blocks: At least 1.
+    length: Outputs of a block, a power of two, at least 2.
     """
 
     def __init__(
@@ -194,15 +173,8 @@ class HadamardBlocks(Operator):
     def signs(self, rates: Vector) -> Vector:
         """Return the sums of each block's rates with the signs of every column.
 
-        Parameters
-        ----------
-        rates : numpy.ndarray
-            float64 [outputs].
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 [length, blocks]. Row c holds column c, so row 0 holds the totals.
+        rates: float64 [outputs].
+        returns: float64 [length, blocks]. Row c holds column c, so row 0 holds the totals.
         """
         rows = rates.reshape(self.blocks, self.length).T
         return self._transform(np.ascontiguousarray(rows))

@@ -32,14 +32,9 @@ class GroupedGram:
     Entry (u, v) of G is 1 where u and v are of one group. J is all ones. On distributions, whose
     total is known, J says nothing.
 
-    Parameters
-    ----------
-    own : float
-        Greater than 0.
-    shared : float
-        Greater than minus `own`, divided by the columns of the largest group.
-    group : numpy.ndarray
-        int64 [columns], from 0.
+    own: Greater than 0.
+    shared: Greater than minus `own`, divided by the columns of the largest group.
+    group: int64 [columns], from 0.
     """
 
     own: float
@@ -63,10 +58,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     A class writes ``_matmat`` and ``_rmatmat`` for arrays of one and of two dimensions, or
     ``_matvec`` and ``_rmatvec``, or both where vectors have a faster way.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Rows and columns.
+    shape: Rows and columns.
     """
 
     shape: tuple[int, int]
@@ -138,12 +130,8 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     def weighted_gram(self, weights: Vector, lags: int) -> Matrix:
         """Return the entries (i, i + lag) of ``A' diag(weights) A``: float64 [lags, columns].
 
-        Parameters
-        ----------
-        weights : numpy.ndarray
-            float64 [rows].
-        lags : int
-            At least 1. Entries that would leave the matrix are zero.
+        weights: float64 [rows].
+        lags: At least 1. Entries that would leave the matrix are zero.
 
         Notes
         -----
@@ -174,10 +162,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     def near_diagonal(self, lags: int) -> Matrix:
         """Return the entries (i, i + lag) of a square matrix: float64 [lags, size].
 
-        Parameters
-        ----------
-        lags : int
-            At least 1. The first row is the diagonal, and entries that would leave the matrix are
+        lags: At least 1. The first row is the diagonal, and entries that would leave the matrix are
             zero.
         """
         size = self.shape[1]
@@ -209,11 +194,7 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     def bits(self, people: Whole, rng: np.random.Generator) -> Whole:
         """Return how often each row happens when its entries are chances: int64 [rows].
 
-        Parameters
-        ----------
-        people : numpy.ndarray
-            int64 [columns]: how many try their luck with each column, at every row on its own.
-        rng : numpy.random.Generator
+        people: int64 [columns]: how many try their luck with each column, at every row on its own.
         """
         counts = np.zeros(self.shape[0], dtype=np.int64)
         columns = self.matmat(np.eye(self.shape[1])).T
@@ -224,18 +205,10 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     def separate_shares(self, rates: Vector, reports: int) -> tuple[Vector, Vector, float] | None:
         """Return the unbiased share of every column on its own, where rows allow that, else None.
 
-        Parameters
-        ----------
-        rates : numpy.ndarray
-            float64 [rows]: counts per report.
-        reports : int
-            At least 1.
-
-        Returns
-        -------
-        tuple
-            The shares, the variances that they have where nobody is, both float64 [columns], and
-            what a share of one adds to a variance.
+        rates: float64 [rows]: counts per report.
+        reports: At least 1.
+        returns: The shares, the variances that they have where nobody is, both float64 [columns],
+            and what a share of one adds to a variance.
         """
         return None
 
@@ -308,10 +281,7 @@ def _unit_columns(size: int, start: int, number: int) -> Matrix:
 class Stacked(Operator):
     """The rows of several operators with as many columns, in order.
 
-    Parameters
-    ----------
-    operators : sequence of LinearOperator
-        At least one. All with the same number of columns.
+    operators: At least one. All with the same number of columns.
     """
 
     def __init__(self, operators: Sequence[LinearOperator]) -> None:
@@ -354,11 +324,7 @@ class Stacked(Operator):
 class BlockDiagonal(Operator):
     """One matrix, as often as it is asked, along the diagonal. Shape [times rows, times columns].
 
-    Parameters
-    ----------
-    block : LinearOperator
-    times : int
-        At least 1.
+    times: At least 1.
     """
 
     def __init__(self, block: LinearOperator, *, times: int) -> None:
@@ -392,12 +358,8 @@ def dense(operator: LinearOperator) -> NDArray[np.float64]:
 class WeightedInformation(SymmetricOperator):
     """The symmetric matrix ``M' diag(weights) M`` of an operator M.
 
-    Parameters
-    ----------
-    operator : LinearOperator
-        Shape [outputs, size].
-    weights : numpy.ndarray
-        float64 [outputs], not negative.
+    operator: Shape [outputs, size].
+    weights: float64 [outputs], not negative.
     """
 
     def __init__(self, operator: LinearOperator, weights: Vector) -> None:
@@ -432,12 +394,8 @@ class Coarsened(Operator):
 
     Shape ``[inner rows, size]``. One addition per symbol on top of the inner product.
 
-    Parameters
-    ----------
-    inner : LinearOperator
-        Its columns are the cells.
-    size : int
-        Symbols, at least as many as cells. Cells differ by at most one symbol.
+    inner: Its columns are the cells.
+    size: Symbols, at least as many as cells. Cells differ by at most one symbol.
     """
 
     def __init__(self, inner: LinearOperator, *, size: int) -> None:
@@ -488,12 +446,8 @@ class Coarsened(Operator):
 class Repeated(Operator):
     """Entry (j, i) is ``1 / times`` when ``j // times == i``. Shape ``[size * times, size]``.
 
-    Parameters
-    ----------
-    size : int
-        Bins.
-    times : int
-        Points of the fine grid in a bin.
+    size: Bins.
+    times: Points of the fine grid in a bin.
     """
 
     def __init__(self, size: int, *, times: int) -> None:
@@ -515,14 +469,9 @@ class Whitened(Operator):
     For masses that sum to one the center changes nothing but the right-hand side, and columns that
     share most of their entries become nearly orthogonal.
 
-    Parameters
-    ----------
-    operators : sequence of LinearOperator
-        Stacked to M, [rows, columns].
-    center : numpy.ndarray
-        float64 [rows].
-    scale : numpy.ndarray
-        float64 [rows], positive: one over the standard deviation of the row's noise.
+    operators: Stacked to M, [rows, columns].
+    center: float64 [rows].
+    scale: float64 [rows], positive: one over the standard deviation of the row's noise.
     """
 
     def __init__(

@@ -28,14 +28,9 @@ _WORDS_AT_ONCE = 2**22
 def column_numbers(seed: int, start: int, stop: int, rows: int) -> NDArray[np.uint32]:
     """Return the random numbers of the columns start..stop-1: uint32 [stop - start, rows].
 
-    Parameters
-    ----------
-    seed : int
-        In 0..2^53-1, public.
-    start, stop : int
-        Columns, at least 0.
-    rows : int
-        Numbers of each column.
+    seed: In 0..2^53-1, public.
+    start, stop: Columns, at least 0.
+    rows: Numbers of each column.
 
     Notes
     -----
@@ -75,21 +70,10 @@ def random_columns(
 ) -> NDArray[np.uint8]:
     """Return random columns as packed bits: uint8 [columns, ceil(rows / 8)].
 
-    Parameters
-    ----------
-    seed : int
-    columns, rows : int
-    ones : int, optional
-        Exactly so many ones in each column, in 1..rows-1.
-    threshold : int, optional
-        Instead: each entry is one with probability ``threshold / 2^32`` on its own.
-    first : int
-        Number of the first column.
-
-    Returns
-    -------
-    numpy.ndarray
-        Bit ``j % 8`` of byte ``j // 8`` is row j.
+    ones: Exactly so many ones in each column, in 1..rows-1.
+    threshold: Instead: each entry is one with probability ``threshold / 2^32`` on its own.
+    first: Number of the first column.
+    returns: Bit ``j % 8`` of byte ``j // 8`` is row j.
 
     Examples
     --------
@@ -125,11 +109,7 @@ def ones_per_column(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
 def coherence(packed: NDArray[np.uint8], rows: int) -> float:
     """Return the largest absolute correlation of two columns, in [0, 1].
 
-    Parameters
-    ----------
-    packed : numpy.ndarray
-        uint8 [columns, ceil(rows / 8)], at least two columns.
-    rows : int
+    packed: uint8 [columns, ceil(rows / 8)], at least two columns.
 
     Notes
     -----
@@ -166,8 +146,7 @@ def _centered(part: NDArray[np.uint8], rows: int) -> NDArray[np.float32]:
 
 
 _KEPT = 2**24
-"""Entries up to which the bits are kept as floats (128 MB), which makes products several times
-as fast."""
+"""Entries up to which the bits are kept as floats (128 MB), for faster products."""
 
 _AT_ONCE = 2**22
 
@@ -179,13 +158,8 @@ class SignColumns(Operator):
     columns) per product. A bit per entry of memory, and eight bytes for matrices of up to 2^24
     entries once they are multiplied.
 
-    Parameters
-    ----------
-    packed : numpy.ndarray
-        uint8 [columns, ceil(rows / 8)]. Bit ``j % 8`` of byte ``j // 8`` is row j.
-    rows : int
-    inside, outside : numpy.ndarray
-        float64 [columns].
+    packed: uint8 [columns, ceil(rows / 8)]. Bit ``j % 8`` of byte ``j // 8`` is row j.
+    inside, outside: float64 [columns].
     """
 
     def __init__(

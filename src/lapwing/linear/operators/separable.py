@@ -17,12 +17,8 @@ class Separable(Operator):
     Entry (output, cell) is `inside` where both axes see the cell, and `outside` elsewhere. Outputs
     and cells are numbered row by row: ``i * second + j``.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray
-        Zeros and ones, [outputs of the axis, symbols of the axis].
-    inside, outside : float
-        The two values of the entries.
+    first, second: Zeros and ones, [outputs of the axis, symbols of the axis].
+    inside, outside: The two values of the entries.
 
     Notes
     -----
@@ -67,14 +63,9 @@ class Separable(Operator):
 class ProductBlocks(Separable):
     """A matrix of two values on blocks of cells: `inside` for the block that holds the cell.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray
-        Block of each symbol of an axis, numbered from 0.
-    inside, outside : float
-        The two values of the entries.
-    rows : int, optional
-        Blocks that are counted. Default: all.
+    first, second: Block of each symbol of an axis, numbered from 0.
+    inside, outside: The two values of the entries.
+    rows: Blocks that are counted. Default: all.
     """
 
     def __init__(self, first: Whole, second: Whole, *, inside: float, outside: float) -> None:

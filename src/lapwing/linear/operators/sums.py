@@ -18,12 +18,8 @@ from lapwing.linear.operators.operator import Operator, Stacked, as_operator
 class CellSums(Operator):
     """Entry (c, i) is 1 when entry i lies in cell c, else 0. Shape [cells, size].
 
-    Parameters
-    ----------
-    starts : sequence of int
-        First entry of every cell, increasing from 0.
-    size : int
-        Entries.
+    starts: First entry of every cell, increasing from 0.
+    size: Entries.
     """
 
     def __init__(self, starts: Sequence[int], size: int) -> None:
@@ -43,11 +39,7 @@ class CellSums(Operator):
 class PrefixCounts(Operator):
     """Entry (r, i) is 1 when i lies before place r, else 0. Shape [places, size].
 
-    Parameters
-    ----------
-    places : sequence of int
-        Each in 0..size, in any order.
-    size : int
+    places: Each in 0..size, in any order.
     """
 
     def __init__(self, places: Sequence[int], size: int) -> None:
@@ -72,10 +64,7 @@ def running_sums(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     Whole rows are added, as they lie in memory: 2 to 5 times faster at 200 columns than NumPy,
     which walks down one column after the other. The additions are the same, in the same order.
 
-    Parameters
-    ----------
-    rows : numpy.ndarray
-        float64 [rows, columns].
+    rows: float64 [rows, columns].
 
     Examples
     --------
@@ -190,10 +179,7 @@ def _product(
 class BlendedSums(Stacked):
     """The square root T of the prefix sums, and rows R below it. Shape [size + rows, size].
 
-    Parameters
-    ----------
-    rows : numpy.ndarray
-        float64 [rows, size], in the units of :class:`SquareRootSums`.
+    rows: float64 [rows, size], in the units of :class:`SquareRootSums`.
     """
 
     def __init__(self, rows: Matrix) -> None:
@@ -227,10 +213,7 @@ class BlendedSums(Stacked):
 class NestedSums(Stacked):
     """The sums of cells at several levels, from wide cells to the single entries.
 
-    Parameters
-    ----------
-    levels : sequence of CellSums
-        Each cell lies within one of the level before. The last level has a cell for each entry.
+    levels: Each cell lies within one of the level before. The last level has a cell for each entry.
     """
 
     def __init__(self, levels: Sequence[CellSums]) -> None:
@@ -296,10 +279,6 @@ class NormalRoot(Operator):
     """From unit noise in the answers of a strategy to noise in the prefix sums.
 
     The prefix sums of ``(M'M)^-1 M'``, M being that matrix. Shape [size, answers].
-
-    Parameters
-    ----------
-    strategy : BlendedSums or NestedSums
     """
 
     def __init__(self, strategy: BlendedSums | NestedSums) -> None:
@@ -335,15 +314,10 @@ class NormalRoot(Operator):
 class CurveAnswers(Operator):
     """A dense matrix of answers, with the curve that they stand for.
 
-    Parameters
-    ----------
-    matrix : numpy.ndarray
-        float64 [answers, symbols].
-    curve : numpy.ndarray
-        float64 [knots, answers]: the projected distribution function at the right ends of the
+    matrix: float64 [answers, symbols].
+    curve: float64 [knots, answers]: the projected distribution function at the right ends of the
         present symbols is ``start + curve @ answers / people``.
-    start : numpy.ndarray
-        float64 [knots].
+    start: float64 [knots].
     """
 
     def __init__(self, matrix: Vector, *, curve: Vector, start: Vector) -> None:
@@ -365,16 +339,10 @@ class TreeSums(Operator):
     Leaf i lies below node ``i * cells // leaves`` of a level of `cells` nodes, so the nodes of a
     level differ by at most one leaf. Shape [nodes, leaves], O(nodes) per product.
 
-    Parameters
-    ----------
-    cells : sequence of int
-        Nodes of every level, increasing, from the root (1) to the leaves.
+    cells: Nodes of every level, increasing, from the root (1) to the leaves.
 
-    Raises
-    ------
-    ValueError
-        When they do not increase from 1, or a node would lie across two of the level above. They
-        never do while each number but the last divides the next.
+    Raises ValueError when they do not increase from 1, or a node would lie across two of the level
+    above. They never do while each number but the last divides the next.
     """
 
     def __init__(self, cells: Sequence[int]) -> None:
@@ -437,12 +405,8 @@ class NearestTree:
 
     It is made once for its weights. Each :meth:`of` is one pass up and one down, O(nodes).
 
-    Parameters
-    ----------
-    tree : TreeSums
-    variance : numpy.ndarray
-        float64 [nodes], positive and finite: of the independent estimate of each node. That of
-        the root plays no part, because its value is given.
+    variance: float64 [nodes], positive and finite: of the independent estimate of each node. That
+        of the root plays no part, because its value is given.
 
     Notes
     -----
@@ -505,10 +469,7 @@ class Haar(Operator):
     the adjoint is the expansion ``1 + sum a_jk psi_jk`` on the bins, a density. One undoes the
     other times the number of bins. O(size) per product.
 
-    Parameters
-    ----------
-    size : int
-        Bins: a power of two, ``2^(J + 1)`` for the levels 0..J.
+    size: Bins: a power of two, ``2^(J + 1)`` for the levels 0..J.
 
     Notes
     -----

@@ -14,11 +14,7 @@ class CompoundSymmetric(SymmetricOperator):
     The mean of a generalized randomized response or of a unary encoding. It is circulant, and
     its inverse is of the same kind.
 
-    Parameters
-    ----------
-    size : int
-        Rows and columns, at least 1.
-    diagonal, off_diagonal : float
+    size: Rows and columns, at least 1.
     """
 
     def __init__(self, size: int, *, diagonal: float, off_diagonal: float) -> None:
@@ -53,10 +49,8 @@ class CompoundSymmetric(SymmetricOperator):
     def inverse(self) -> CompoundSymmetric:
         """Return the inverse matrix.
 
-        Raises
-        ------
-        ZeroDivisionError
-            When the matrix is singular: the two values agree, or the rows sum to zero.
+        Raises ZeroDivisionError when the matrix is singular: the two values agree, or the rows sum
+        to zero.
 
         Notes
         -----
@@ -130,11 +124,7 @@ class PairSymmetric(SymmetricOperator):
 
     Symbols ``2k`` and ``2k + 1`` are a pair. The matrix is symmetric. O(pairs) per product.
 
-    Parameters
-    ----------
-    pairs : int
-        At least 1. The matrix has twice as many rows and columns.
-    own, opposite, other : float
+    pairs: At least 1. The matrix has twice as many rows and columns.
     """
 
     def __init__(self, pairs: int, *, own: float, opposite: float, other: float) -> None:

@@ -17,12 +17,8 @@ class ToeplitzHash:
     Bit r of the hash is the parity of ``(seed >> r) & v``. Row r of the matrix is the window of
     `key_bits` bits of the seed that starts at bit r.
 
-    Parameters
-    ----------
-    key_bits : int
-        Bits of a key v, at least 1.
-    hash_bits : int
-        Bits of its hash, in 1..8.
+    key_bits: Bits of a key v, at least 1.
+    hash_bits: Bits of its hash, in 1..8.
 
     Notes
     -----
@@ -63,12 +59,8 @@ class ToeplitzHash:
     def hashes(self, seeds: Words, keys: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the hash of each key under its seed: uint8 [n].
 
-        Parameters
-        ----------
-        seeds : numpy.ndarray
-            uint64 [n].
-        keys : numpy.ndarray
-            int64 [n], or one key for all.
+        seeds: uint64 [n].
+        keys: int64 [n], or one key for all.
         """
         wanted = keys.astype(np.uint64)
         hashes = np.zeros(seeds.size, dtype=np.uint8)
@@ -82,11 +74,7 @@ class ToeplitzHash:
 def block_spectrum(near: int, hash_bits: int) -> NDArray[np.int64]:
     """Return the Walsh-Hadamard transform of the set 0..near-1 of hashes: int64 [2^hash_bits].
 
-    Parameters
-    ----------
-    near : int
-        Size of the set, in 1..2^hash_bits - 1.
-    hash_bits : int
+    near: Size of the set, in 1..2^hash_bits - 1.
     """
     parities = np.arange(2**hash_bits)
     inner = np.bitwise_count(parities[:, None] & np.arange(near)[None, :]).astype(np.int64) & 1

@@ -10,8 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.separable_model import separable_parts
+from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
@@ -68,10 +69,8 @@ def consistent(grids: Sequence[Grid]) -> list[Grid]:
     k cells has k times the variance of a cell, so it has the weight 1 / k. Differences are divided
     evenly among the cells.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When the cells of one grid along an axis do not divide those of a coarser one.
+    Raises UnsupportedChannelError when the cells of one grid along an axis do not divide those of a
+    coarser one.
     """
     found = list(grids)
     runs = [_runs(found, axis) for axis in (0, 1)]
@@ -115,17 +114,9 @@ def _runs(grids: Sequence[Grid], axis: int) -> dict[int, Matrix]:
 def updated(grids: Sequence[Grid], *, least: float) -> Matrix:
     """Return the table that agrees with all grids, by the weighted update from a uniform one.
 
-    Parameters
-    ----------
-    grids : sequence of Grid
-        With shares that are not negative.
-    least : float
-        It stops when the table changes by less, summed over the cells.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shares of pairs of symbols.
+    grids: With shares that are not negative.
+    least: It stops when the table changes by less, summed over the cells.
+    returns: Shares of pairs of symbols.
 
     Notes
     -----
@@ -196,15 +187,9 @@ class HybridGrids(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the joint distribution that agrees with all grids.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each pair, over a Product.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -216,10 +201,6 @@ class HybridGrids(Declared):
         UnsupportedChannelError
             When the reports are not about blocks of cells, or the blocks of one grid do not divide
             those of a coarser one.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
 
         Warns
         -----

@@ -52,15 +52,8 @@ _SEED_BYTES = 8
 def least_variance_size(epsilon: Fraction | float) -> int:
     """Return the number of hash values with the least variance, at most 2^16.
 
-    Parameters
-    ----------
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Values g of a hash, in 2..65536.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Values g of a hash, in 2..65536.
 
     Notes
     -----
@@ -321,18 +314,6 @@ class LocalHashing(TwoLevel):
         far from the value also the reported number. Without a pool the first word is near if it is
         below T, else far. The next words give the offset: below 1 when near, and below ``g - 1``
         when far. The last word is the seed.
-
-        Parameters
-        ----------
-        value : int
-            Number of the category, in 0..k-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         if self.hashes is not None:
             return super().from_words(value, words)

@@ -44,12 +44,8 @@ def keys_of(symbols: NDArray[np.int64]) -> Words:
 def hashes(factors: Words, shifts: Words, keys: Words, *, size: int) -> NDArray[np.int64]:
     """Return hashes in 0..size-1: ``floor(size * ((factor * key + shift) >> 32) / 2^32)``.
 
-    Parameters
-    ----------
-    factors, shifts, keys : numpy.ndarray
-        uint64, of shapes that broadcast.
-    size : int
-        In 2..2^16.
+    factors, shifts, keys: uint64, of shapes that broadcast.
+    size: In 2..2^16.
     """
     high = (factors * keys + shifts) >> np.uint64(32)
     return ((high * np.uint64(size)) >> np.uint64(32)).view(np.int64)

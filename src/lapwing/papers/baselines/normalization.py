@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -97,29 +98,14 @@ class Normalization(Declared):
             )
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the shares, made to sum to one.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the confidence band of the unbiased shares if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel does not estimate the share of every category separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         shares, signed = unbiased_shares(channel, tally).shares, None
         if self.method == "additive":

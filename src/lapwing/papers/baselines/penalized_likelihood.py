@@ -10,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.declared import AtLeastOne, Declared, Positive
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import available_band
+from lapwing.docstrings import inherits
 from lapwing.errors import ConvergenceWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -83,15 +84,9 @@ class PenalizedLikelihood(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the distribution that maximizes the penalized likelihood.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -102,10 +97,6 @@ class PenalizedLikelihood(Declared):
         ------
         UnsupportedChannelError
             When the channel has no likelihood, or the domain has no order.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         rows = likelihood_rows(channel, tally)

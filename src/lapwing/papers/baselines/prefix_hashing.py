@@ -28,15 +28,8 @@ STEP_BITS = 8
 def default_prefixes(key_bits: int) -> tuple[int, ...]:
     """Return prefix lengths that a server extends in seconds: 24 bits, then 8 more at a time.
 
-    Parameters
-    ----------
-    key_bits : int
-        Bits L of a value, at least 2.
-
-    Returns
-    -------
-    tuple of int
-        Increasing lengths in bits. The last one is L.
+    key_bits: Bits L of a value, at least 2.
+    returns: Increasing lengths in bits. The last one is L.
     """
     return (*range(min(FIRST_BITS, key_bits), key_bits, STEP_BITS), key_bits)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import Read
+from lapwing.docstrings import inherits
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -36,6 +37,7 @@ from lapwing.randomizers.numerical.mean_estimate import (
     mean_of,
     own_counts,
 )
+from lapwing.randomizers.numerical.piecewise import Piecewise
 from lapwing.randomizers.two_level import CodeReports, near_certificate, near_threshold
 
 LARGEST_GRID = 2**20
@@ -125,13 +127,7 @@ class StochasticRounding(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     def _upper_threshold(self, point: int) -> int:
@@ -183,42 +179,13 @@ class StochasticRounding(Randomizer[CountTally]):
         """Return the report that these random 64-bit words make of one input.
 
         It takes one word. The report is the upper end when the word is below T_x.
-
-        Parameters
-        ----------
-        value : int
-            Number of the grid point, in 0..points-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         return self._layout.report(int(next(words) < self._upper_threshold(value)))
 
+    @inherits(Piecewise.mean)
     def mean(self, tally: CountTally) -> MeanEstimate:
-        """Return the unbiased mean of the reported values.
-
-        Parameters
-        ----------
-        tally : CountTally
-            Tally of at least 2 reports of this randomizer.
-
-        Returns
-        -------
-        MeanEstimate
-            Unbiased estimate of the mean, with its standard deviation.
-
-        Raises
-        ------
-        MismatchError
-            When another randomizer made the tally.
-        TallyError
-            When the tally holds fewer than 2 reports.
-        """
+        """Return the unbiased mean of the reported values."""
         first, step = grid_points(self.domain)
         center = first + step * (self._points - 1) / 2
         # A report stands for a point beyond its end, by what the noise shrinks the mean.

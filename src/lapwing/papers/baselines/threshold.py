@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from lapwing.declared import AtLeastOne, Between, Declared, From
-from lapwing.decoders.decoder import decoder_document, guarantee_of
+from lapwing.decoders.decoder import Decoder, decoder_document, guarantee_of
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -28,23 +29,14 @@ Control = Literal["family-wise", "false-discovery"]
 def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
     """Return the score from which a value counts as significant.
 
-    Parameters
-    ----------
-    scores : numpy.ndarray
-        Estimates divided by their standard deviations, float64 [tests]. They are standard normal
-        where the share is zero.
-    alpha : float
-        Level of the test, in (0, 1).
-    control : {"family-wise", "false-discovery"}
-        Error rate that is controlled. "family-wise": any false one with probability at most alpha
-        (Bonferroni, the normal quantile at ``1 - alpha / tests``). "false-discovery": an expected
-        part of at most alpha of those found is false [1]_. It is the smallest score for which at
-        most ``alpha i / tests`` of the noise would be as large as the i-th largest score.
-
-    Returns
-    -------
-    float
-        Smallest significant score.
+    scores: Estimates divided by their standard deviations, float64 [tests]. They are standard
+        normal where the share is zero.
+    alpha: Level of the test, in (0, 1).
+    control: Error rate that is controlled. "family-wise": any false one with probability at most
+        alpha (Bonferroni, the normal quantile at ``1 - alpha / tests``). "false-discovery": an
+        expected part of at most alpha of those found is false [1]_. It is the smallest score for
+        which at most ``alpha i / tests`` of the noise would be as large as the i-th largest score.
+    returns: Smallest significant score.
 
     Notes
     -----
@@ -148,29 +140,14 @@ class Threshold(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the shares above the threshold, and the rest by `rest`.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the confidence band of the unbiased shares if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel does not estimate the share of every category separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         scores = found.shares / found.deviation
@@ -252,15 +229,9 @@ class HeavyHitterSelection(Declared):
             raise ArgumentError("without a control give top, how many values to list, and no level")
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> HeavyHitters:
         """Return the listed categories, the largest share first.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
 
         Returns
         -------
@@ -271,10 +242,6 @@ class HeavyHitterSelection(Declared):
         ------
         UnsupportedChannelError
             When the channel does not estimate the share of every category separately.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         found = unbiased_shares(channel, tally)
         size = found.shares.size

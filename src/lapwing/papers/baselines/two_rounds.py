@@ -85,19 +85,9 @@ def mean_and_variance(
     A random half of the people reports the value. Their mean is sent back, and everybody else
     reports the squared deviation from it. Each person reports once, so each spends epsilon once.
 
-    Parameters
-    ----------
-    values : array_like [n]
-        Values of the first randomizer's domain, at least 4.
-    first : StochasticRounding or Piecewise
-        Randomizer of the first round. The second round uses the same kind and epsilon.
-    rng : RandomSource, optional
-        Source of random numbers. Default: the secure source of the operating system.
-
-    Returns
-    -------
-    tuple of MeanEstimate
-        Mean and variance.
+    values: Values of the first randomizer's domain, at least 4.
+    first: Randomizer of the first round. The second round uses the same kind and epsilon.
+    rng: Source of random numbers. Default: the secure source of the operating system.
 
     Notes
     -----

@@ -31,25 +31,15 @@ def channel_from_one_input(
 
     Anybody who has the client can make them, because its randomness is fresh each time.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain of the values.
-    tally : CountTally
-        Tally of reports that were all made from `value`, of one block with an output for each bin.
-        The channel takes its fingerprint, so it decodes tallies of the same randomizer.
-    value : object
-        The input.
-    pure : bool
-        True: all bins other than the true one are supported alike, so two numbers are estimated
+    domain: Domain of the values.
+    tally: Tally of reports that were all made from `value`, of one block with an output for each
+        bin. The channel takes its fingerprint, so it decodes tallies of the same randomizer.
+    value: The input.
+    pure: True: all bins other than the true one are supported alike, so two numbers are estimated
         (generalized randomized response, unary encoding, subset selection). False: a whole
         circulant column (a wave on a circle). Default: True.
-
-    Returns
-    -------
-    Channel
-        Channel without a guarantee. It is multinomial when each report supports one bin, else of
-        bits.
+    returns: Channel without a guarantee. It is multinomial when each report supports one bin, else
+        of bits.
 
     Notes
     -----
@@ -79,25 +69,14 @@ def channel_from_one_input(
 def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
     """Return the epsilon that the mean number of set bits of reports shows (Fang et al., 2023).
 
-    Parameters
-    ----------
-    tally : CountTally
-        Tally of reports of any values, of one block of bits.
-    protocol : {"unary-encoding", "optimized-unary-encoding"}
-        Kind of randomizer, which must be known.
+    tally: Tally of reports of any values, of one block of bits.
+    protocol: Kind of randomizer, which must be known.
+    returns: Estimate of the privacy parameter, in nats.
 
-    Returns
-    -------
-    float
-        Estimate of the privacy parameter, in nats.
-
-    Raises
-    ------
-    UnsupportedChannelError
-        For any other protocol. Reports of generalized randomized response support one bin and those
-        of subset selection a fixed number of them, whatever epsilon is.
-    TallyError
-        When these counts cannot come from that protocol with any epsilon.
+    Raises UnsupportedChannelError for any other protocol. Reports of generalized randomized
+    response support one bin and those of subset selection a fixed number of them, whatever epsilon
+    is.
+    Raises TallyError when these counts cannot come from that protocol with any epsilon.
 
     Notes
     -----
@@ -141,12 +120,7 @@ def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
 def channel_from_support(domain: Domain, tally: CountTally, *, protocol: str) -> Channel:
     """Return the channel of :func:`epsilon_from_support`, for decoding the same tally.
 
-    Parameters
-    ----------
-    domain : Domain
-    tally : CountTally
-        One block with a bit per symbol.
-    protocol : {"unary-encoding", "optimized-unary-encoding"}
+    tally: One block with a bit per symbol.
     """
     _only_block(domain, tally)
     epsilon = epsilon_from_support(tally, protocol=protocol)

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne, Declared, From, Positive, Whole
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -155,30 +156,15 @@ class Wiener(Declared):
             )
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the filtered estimate, projected on the simplex.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Filtered estimate, with its confidence band.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel is not one circulant block. For the method "permuted" also when it is
             not the same in every order of the bins.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         kernel = circulant(channel)
@@ -270,20 +256,10 @@ class Wiener(Declared):
 def circulant(channel: Channel) -> Vector:
     """Return the kernel of a channel of one circulant block: float64 [size].
 
-    Parameters
-    ----------
-    channel : Channel
-        Distribution of a report for each value.
+    channel: Distribution of a report for each value.
+    returns: First column of the channel.
 
-    Returns
-    -------
-    numpy.ndarray
-        First column of the channel.
-
-    Raises
-    ------
-    UnsupportedChannelError
-        When there are several blocks, or the operator is not circulant.
+    Raises UnsupportedChannelError when there are several blocks, or the operator is not circulant.
     """
     kernel = channel.blocks[0].operator.kernel
     if len(channel.blocks) != 1 or kernel is None:
@@ -300,12 +276,8 @@ def noise_spectrum(block: Block, reports: int) -> Vector:
 
     It is about the respondents: their values are given, and only their randomizers are random.
 
-    Parameters
-    ----------
-    block : Block
-        Block with a circulant operator.
-    reports : int
-        Number of reports, at least 1.
+    block: Block with a circulant operator.
+    reports: Number of reports, at least 1.
 
     Notes
     -----
@@ -328,12 +300,8 @@ def noise_spectrum(block: Block, reports: int) -> Vector:
 def wiener_filter(raw: Spectrum, gain: Vector, noise: Vector, power: Vector) -> Spectrum:
     """Return the filtered transform: the unbiased one times a number in [0, 1] for each frequency.
 
-    Parameters
-    ----------
-    raw : numpy.ndarray
-        Unbiased transform G / H, complex128 [frequencies].
-    gain, noise, power : numpy.ndarray
-        float64 [frequencies]: |H|^2, Pn and Pf.
+    raw: Unbiased transform G / H, complex128 [frequencies].
+    gain, noise, power: float64 [frequencies]: |H|^2, Pn and Pf.
 
     Notes
     -----
@@ -483,30 +451,15 @@ class GaussianSmoothing(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the smoothed estimate, projected on the simplex.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Smoothed estimate, with its confidence band.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel cannot be inverted, or the bins do not lie evenly in a row. With
             ``wiener=True`` also when the channel is not circulant.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         from scipy.ndimage import gaussian_filter1d
 
@@ -588,29 +541,14 @@ class BinomialSmoothing(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the smoothed estimate, projected on the simplex.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Smoothed estimate, with its confidence band.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel cannot be inverted, or the domain has no order.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         neighbors = Neighbors.of(channel.domain)

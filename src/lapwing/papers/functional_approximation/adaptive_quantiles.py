@@ -27,20 +27,11 @@ MOST_STEPS = 1000
 def next_place(places: list[int], heights: list[float], *, guarded: bool = True) -> int | None:
     """Return the middle of the gap to ask about, or None when none can be split.
 
-    Parameters
-    ----------
-    places : list of int
-        Increasing, in symbols. At least two.
-    heights : list of float
-        Sorted values of the CDF there, as far as they are known.
-    guarded : bool
-        True: a gap of one symbol is not split. False: the method as published, which halves an atom
-        without end. Here it asks for the upper end of its symbol again and again.
-
-    Returns
-    -------
-    int or None
-        Place in symbols.
+    places: Increasing, in symbols. At least two.
+    heights: Sorted values of the CDF there, as far as they are known.
+    guarded: True: a gap of one symbol is not split. False: the method as published, which halves an
+        atom without end. Here it asks for the upper end of its symbol again and again.
+    returns: Place in symbols.
 
     Notes
     -----
@@ -60,17 +51,10 @@ def question(
 ) -> int | None:
     """Return the place to ask about next, or None when every gap is a symbol.
 
-    Parameters
-    ----------
-    asked : list of int
-        Places asked about so far.
-    answers : list of int
-        The noisy numbers of rows below them.
-    held : int
-        Present symbols.
-    people : int
-    guarded : bool
-        See :func:`next_place`.
+    asked: Places asked about so far.
+    answers: The noisy numbers of rows below them.
+    held: Present symbols.
+    guarded: See :func:`next_place`.
 
     Notes
     -----
@@ -155,15 +139,8 @@ class AdaptiveQuantiles(Mechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are at least two present symbols.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts, without symbols for values outside the range.
-
         Raises
         ------
-        ArgumentError
-            When there are fewer than 2 present symbols.
         DomainError
             When the symbols have no order, or values outside the range have symbols of their own.
         """
@@ -200,25 +177,7 @@ class AdaptiveQuantiles(Mechanism):
         return calibrated(promise, self._sensitivity, kind=self.noise), self._sensitivity
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return the privacy loss of a release, before anything is drawn.
-
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-        promise : Promise
-            Privacy parameters of the release, with a public number of rows.
-
-        Returns
-        -------
-        PrivacyLoss
-            Loss of all answers together.
-
-        Raises
-        ------
-        ArgumentError, PrivacyError
-            For every reason for which :meth:`release` would be refused.
-        """
+        """Return the privacy loss of a release, before anything is drawn."""
         self.check(domain)
         noise, sensitivity = self.noise_of(promise)
         return noise.loss(sensitivity)
@@ -242,11 +201,6 @@ class AdaptiveQuantiles(Mechanism):
 
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
-
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
 
         Raises
         ------
@@ -300,21 +254,11 @@ def noisy_answers(
 ) -> list[int]:
     """Return the answers in the order of the questions that they lead to.
 
-    Parameters
-    ----------
-    below : numpy.ndarray
-        int64 [symbols + 1]: exact numbers of rows before each place.
-    drawn : numpy.ndarray
-        int64 [steps]: noise. Zeros give the method without privacy, for reference curves.
-    people : int
-        Number of rows, at least 1.
-    guarded : bool
-        See :func:`next_place`.
-
-    Returns
-    -------
-    list of int
-        Noisy numbers of rows, at most one for each step.
+    below: int64 [symbols + 1]: exact numbers of rows before each place.
+    drawn: int64 [steps]: noise. Zeros give the method without privacy, for reference curves.
+    people: Number of rows, at least 1.
+    guarded: See :func:`next_place`.
+    returns: Noisy numbers of rows, at most one for each step.
     """
     answers: list[int] = []
     asked: list[int] = []

@@ -13,11 +13,7 @@ def least_trace(differences: Vector, *, steps: int = 400) -> tuple[Vector, float
     Minimizes ``trace S`` subject to ``d' S^-1 d <= 1`` for every difference d: noise of this
     covariance hides each of them as a unit step is hidden by unit noise.
 
-    Parameters
-    ----------
-    differences : numpy.ndarray
-        float64 [differences, size], spanning the space.
-    steps : int
+    differences: float64 [differences, size], spanning the space.
 
     Returns
     -------

@@ -18,19 +18,10 @@ def exponential_mechanism(scores: NDArray[np.int64], scale: Fraction, words: Ite
     Index i is returned with probability proportional to ``exp(scores[i] / scale)``. The same
     distribution has the largest score after Gumbel noise of this scale is added to each.
 
-    Parameters
-    ----------
-    scores : numpy.ndarray
-        int64 [candidates].
-    scale : Fraction
-        Positive.
-    words : iterator of int
-        Random 64-bit words.
-
-    Returns
-    -------
-    int
-        Chosen index.
+    scores: int64 [candidates].
+    scale: Positive.
+    words: Random 64-bit words.
+    returns: Chosen index.
 
     Notes
     -----

@@ -144,12 +144,8 @@ def exhausted(what: str, count: int) -> BudgetError:
 def check_sites(sites: Sequence[Site], kind: type[Mechanism]) -> tuple[Domain, int]:
     """Return the domain of all sites and the number of their people, before any is asked.
 
-    Raises
-    ------
-    ArgumentError
-        Without a site.
-    MismatchError
-        When sites differ in mechanism or domain, or one of them is there twice.
+    Raises ArgumentError without a site.
+    Raises MismatchError when sites differ in mechanism or domain, or one of them is there twice.
     """
     if not sites:
         raise ArgumentError("a coordinator needs at least one site")
@@ -166,10 +162,7 @@ def check_sites(sites: Sequence[Site], kind: type[Mechanism]) -> tuple[Domain, i
 def sum_of_answers(answers: Sequence[int]) -> int:
     """Return the sum of the sites' answers.
 
-    Raises
-    ------
-    MismatchError
-        When the sum is too large to be stored.
+    Raises MismatchError when the sum is too large to be stored.
     """
     added = sum(answers)
     if abs(added) >= LARGEST_ANSWER:

@@ -122,19 +122,11 @@ def pursue(
 ) -> tuple[list[int], list[int]]:
     """Return the chosen functions and their products with the data, times UNIT.
 
-    Parameters
-    ----------
-    exact : numpy.ndarray
-        int64 [atoms]: exact products with the data, times UNIT.
-    dictionary : Dictionary
-    terms : int
-        Functions to choose.
-    plan : PursuitPlan, optional
-        None: without noise and without privacy, for reference curves.
-    source : RandomSource, optional
-        Needed with a plan.
-    again : bool
-        Whether a function may be chosen again. Then its weights add.
+    exact: int64 [atoms]: exact products with the data, times UNIT.
+    terms: Functions to choose.
+    plan: None: without noise and without privacy, for reference curves.
+    source: Needed with a plan.
+    again: Whether a function may be chosen again. Then its weights add.
 
     Notes
     -----
@@ -331,11 +323,6 @@ class MatchingPursuit(Mechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are 2 to 1024 present symbols.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts, without symbols for values outside the range.
-
         Raises
         ------
         ArgumentError
@@ -463,23 +450,6 @@ class MatchingPursuit(Mechanism):
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return the privacy loss of a release, before anything is drawn.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts.
-        promise : Promise
-            Privacy parameters of the release, with a public number of rows.
-
-        Returns
-        -------
-        PrivacyLoss
-            Loss of all rounds.
-
-        Raises
-        ------
-        ArgumentError, PrivacyError
-            For every reason for which :meth:`release` would be refused.
-
         Warns
         -----
         LapwingWarning
@@ -542,11 +512,6 @@ class MatchingPursuit(Mechanism):
 
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
-
-        Parameters
-        ----------
-        release : Release
-            Release of this mechanism.
 
         Raises
         ------
@@ -647,8 +612,7 @@ def _dictionary(mechanism: MatchingPursuit, held: int) -> Dictionary:
 
 
 STRAIGHT_LINE = 0.25
-"""Distance (KS) of a straight line from the normal distribution whose standard deviation is a
-quarter of half the range."""
+"""Distance (KS) of a straight line from a normal distribution of deviation 1/8 of the range."""
 
 
 @memoized(most=16)

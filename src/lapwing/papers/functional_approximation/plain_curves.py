@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of, required
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
+from lapwing.docstrings import inherits
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.sums import CurveAnswers, PrefixCounts
 from lapwing.protocol.channels.channel import Channel, check_given
@@ -69,20 +70,9 @@ class CurveSum(Declared):
     reads: ClassVar[Kind] = "release"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
-        """Return the distribution.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Estimate, without a confidence band.
+        """Return the distribution, without a confidence band.
 
         Raises
         ------
@@ -147,20 +137,9 @@ class SortedPoints(Declared):
     reads: ClassVar[Kind] = "release"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
-        """Return the distribution.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of the release's answers for each value.
-        release : Release
-            Release of a mechanism.
-
-        Returns
-        -------
-        Distribution
-            Estimate, without a confidence band.
+        """Return the distribution, without a confidence band.
 
         Raises
         ------

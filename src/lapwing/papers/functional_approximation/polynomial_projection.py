@@ -211,15 +211,8 @@ class PolynomialProjection(LinearMechanism):
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has enough symbols, and at most 4096.
 
-        Parameters
-        ----------
-        domain : Domain
-            Domain of the exact counts, without symbols for values outside the range.
-
         Raises
         ------
-        ArgumentError
-            When there are fewer present symbols than functions, or more than 4096.
         DomainError
             When the symbols have no order, or values outside the range have symbols of their own.
         """
@@ -242,15 +235,8 @@ class PolynomialProjection(LinearMechanism):
 
         Parameters
         ----------
-        domain : Domain
-            Domain of the exact counts.
         neighbors : {"replace-one", "add-or-remove-one"}
             Neighbor relation. With "add-or-remove-one" the number of rows is asked also.
-
-        Returns
-        -------
-        CurveStrategy
-            Matrix of whole numbers, and the way back to the curve.
 
         Raises
         ------
@@ -263,13 +249,6 @@ class PolynomialProjection(LinearMechanism):
 
     def noise_for(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
         """Return the noise of each answer, and the sensitivity that it hides.
-
-        Parameters
-        ----------
-        strategy : Strategy
-            Strategy matrix.
-        promise : Promise
-            Privacy parameters of the release.
 
         Returns
         -------
@@ -307,11 +286,6 @@ class PolynomialProjection(LinearMechanism):
         ----------
         release : Release
             Release of this mechanism under "add-or-remove-one" or with a unit.
-
-        Returns
-        -------
-        int
-            Private estimate, which may be negative.
         """
         return round(int(release.answers[-1]) / UNIT)
 

@@ -39,10 +39,7 @@ def entry_of(part: Any) -> Any:
 def values_at(function: Callable[[Vector], Any], middles: Vector) -> tuple[float, ...]:
     """Return the values of a function at the middles of symbols.
 
-    Raises
-    ------
-    ArgumentError
-        When it does not return one number for every value.
+    Raises ArgumentError when it does not return one number for every value.
     """
     try:
         values = np.asarray(function(middles), dtype=np.float64)

@@ -260,13 +260,7 @@ class GeneralWave(Randomizer[CountTally]):
         return {"points": self._points, "window": self._window, "outputs": self._outputs}
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
         # Probabilities times 2^64 * far, and the order of the different ones.
@@ -364,18 +358,6 @@ class GeneralWave(Randomizer[CountTally]):
         The first limit above the first word gives the offset in the window. A word above all limits
         means a point outside. Then :func:`lapwing.privacy.sampling.randomness.scalar_below` draws
         the point from the next word.
-
-        Parameters
-        ----------
-        value : int
-            Number of the grid point, in 0..points-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         slot = bisect_right(self._limits, next(words))

@@ -24,18 +24,10 @@ from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 def spread_over_rows(people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return how often each (row, sign) is drawn, if everybody draws a row uniformly.
 
-    Parameters
-    ----------
-    people : numpy.ndarray
-        int64 [2 rows]: how many hold index ``c // 2`` with sign + (c even) or - (c odd).
-    rng : numpy.random.Generator
-        Source of random numbers. It is for simulation only.
-
-    Returns
-    -------
-    numpy.ndarray
-        Number of draws of each output ``2 row + b``, int64 [2 rows]. Here b = 0 where the Hadamard
-        entry of row and index, times the sign, is +1.
+    people: int64 [2 rows]: how many hold index ``c // 2`` with sign + (c even) or - (c odd).
+    rng: Source of random numbers. It is for simulation only.
+    returns: Number of draws of each output ``2 row + b``, int64 [2 rows]. Here b = 0 where the
+        Hadamard entry of row and index, times the sign, is +1.
 
     Notes
     -----

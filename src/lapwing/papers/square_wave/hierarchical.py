@@ -28,17 +28,9 @@ def least_variance_randomizer(
 ) -> RandomizedResponse | OptimizedUnaryEncoding:
     """Return the randomizer of less variance for a rare one of the domain's k bins or categories.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain of the values, with k bins or categories.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    RandomizedResponse or OptimizedUnaryEncoding
-        The better one of the two.
+    domain: Domain of the values, with k bins or categories.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: The better one of the two.
 
     Notes
     -----
@@ -65,19 +57,11 @@ def binned(
     Decode it with ``LeastSquares()``, which for both is Norm-Sub. The CDF is then linear inside a
     bin.
 
-    Parameters
-    ----------
-    domain : Interval
-        Domain of the values. Its own number of bins does not matter. Atoms and a missing bin stay.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-    bins : int
-        Number of bins, at least 2. The papers take 8, 16, 32 and 64.
-
-    Returns
-    -------
-    RandomizedResponse or OptimizedUnaryEncoding
-        The better one of the two, see :func:`least_variance_randomizer`.
+    domain: Domain of the values. Its own number of bins does not matter. Atoms and a missing bin
+        stay.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    bins: Number of bins, at least 2. The papers take 8, 16, 32 and 64.
+    returns: The better one of the two, see :func:`least_variance_randomizer`.
 
     Notes
     -----
@@ -112,17 +96,9 @@ def binned(
 def level_sizes(size: int, branching: int) -> tuple[int, ...]:
     """Return the nodes of every level below the root of a balanced tree. The last are the leaves.
 
-    Parameters
-    ----------
-    size : int
-        Number of leaves, at least 2.
-    branching : int
-        Most children of a node, at least 2.
-
-    Returns
-    -------
-    tuple of int
-        Number of nodes of each level, increasing.
+    size: Number of leaves, at least 2.
+    branching: Most children of a node, at least 2.
+    returns: Number of nodes of each level, increasing.
 
     Examples
     --------

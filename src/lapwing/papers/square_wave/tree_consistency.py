@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne, Declared, Positive
-from lapwing.decoders.decoder import decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
+from lapwing.docstrings import inherits
 from lapwing.errors import (
     ArgumentError,
     ConvergenceWarning,
@@ -72,11 +73,8 @@ def tree_estimate(channel: Channel, tally: CountTally) -> TreeEstimate:
     A level without reports has shares of 0 and huge variances, so that the estimates of the others
     are split evenly.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When a block does not count cells, two have as many, the cells do not nest, or no block has
-        the bins themselves.
+    Raises UnsupportedChannelError when a block does not count cells, two have as many, the cells do
+    not nest, or no block has the bins themselves.
     """
     levels = sorted(
         (
@@ -141,10 +139,8 @@ def haar_estimate(channel: Channel, tally: CountTally) -> Vector:
     least-squares estimate. It takes O(size log size). A level without reports counts as zero: the
     mass above is split evenly.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When the bins are no power of two, or the blocks not the levels of one Haar tree.
+    Raises UnsupportedChannelError when the bins are no power of two, or the blocks not the levels
+    of one Haar tree.
     """
     size = channel.domain.size
     operators = _agreements(channel)
@@ -169,22 +165,12 @@ def nearest_distribution(
 ) -> Solution:
     """Minimize ``sum(weights * (tree x - estimate)^2) / 2`` over the simplex, by ADMM.
 
-    Parameters
-    ----------
-    tree : TreeSums
-        The tree.
-    estimate, weights : numpy.ndarray
-        float64 [nodes]. Weights are not negative, and at most one converges best.
-    tolerance : float
-        Stop when an iteration moves no node by more, and no node is further from the nearest
+    tree: The tree.
+    estimate, weights: float64 [nodes]. Weights are not negative, and at most one converges best.
+    tolerance: Stop when an iteration moves no node by more, and no node is further from the nearest
         consistent tree.
-    limit : int
-        Most iterations.
-
-    Returns
-    -------
-    Solution
-        Its point has the leaves of the feasible iterate, a distribution after any number of
+    limit: Most iterations.
+    returns: Its point has the leaves of the feasible iterate, a distribution after any number of
         iterations. The inner nodes are their sums.
 
     Notes
@@ -335,29 +321,14 @@ class TreeConsistency(Declared):
             )
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the leaves of the consistent tree.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the exact linear confidence band if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the blocks are not the levels of a tree.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         check_given(channel, tally)
         silent = sum(reports == 0 for reports in tally.reports)

@@ -78,27 +78,18 @@ class SignedSubset:
     def differences(self, counts: CountVector, reports: int) -> Vector:
         """Return the unbiased share at plus less share at minus of every coordinate.
 
-        Parameters
-        ----------
-        counts : numpy.ndarray
-            int64 [2 * coordinates].
-        reports : int
-            At least 1.
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 [coordinates], with variance about ``members / coordinates / gain^2 / reports``.
+        counts: int64 [2 * coordinates].
+        reports: At least 1.
+        returns: float64 [coordinates], with variance about ``members / coordinates / gain^2 /
+            reports``.
         """
         return (counts[0::2] - counts[1::2]) / (reports * self.gain)
 
     def masses(self, counts: CountVector, reports: int) -> Vector:
         """Return the unbiased share of people at every coordinate, of either sign.
 
-        Raises
-        ------
-        UnsupportedChannelError
-            When all coordinates are in every set, so that presence says nothing.
+        Raises UnsupportedChannelError when all coordinates are in every set, so that presence says
+        nothing.
         """
         if self.lift == 0:
             raise UnsupportedChannelError(
@@ -155,10 +146,8 @@ class SignedSubset:
         own one are in together with probability `both`. Summed over whose value it is, the second
         moment of outputs s and t of different coordinates is ``both + h_s + h_t``.
 
-        Raises
-        ------
-        UnsupportedChannelError
-            Above 2^12 coordinates: the exclusion within pairs takes a column for each.
+        Raises UnsupportedChannelError above 2^12 coordinates: the exclusion within pairs takes a
+        column for each.
         """
         d, m = self.coordinates, self.members
         if d > LARGEST_COVARIANCE:
@@ -260,10 +249,7 @@ def _others(
     whether it is in and how many places are left, so it is enough to keep how many people are in
     each such state. Places left spread by about sqrt(d), and only that window is worked on.
 
-    Parameters
-    ----------
-    insiders, outsiders : numpy.ndarray
-        int64 [d]: people with the own coordinate k in their set, and without.
+    insiders, outsiders: int64 [d]: people with the own coordinate k in their set, and without.
     """
     total = int(insiders.sum() + outsiders.sum())
     if total > _CROWD:

@@ -73,19 +73,10 @@ class ClosedForms(NamedTuple):
 def closed_forms(coordinates: int, members: int, epsilon: Fraction | float) -> ClosedForms:
     """Return Omega / A, p and q without binomial coefficients.
 
-    Parameters
-    ----------
-    coordinates : int
-        Number d of coordinates, at least 1.
-    members : int
-        Number m of coordinates in a set, in 1..d.
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    ClosedForms
-        The three numbers.
+    coordinates: Number d of coordinates, at least 1.
+    members: Number m of coordinates in a set, in 1..d.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: The three numbers.
 
     Notes
     -----
@@ -118,17 +109,9 @@ def closed_forms(coordinates: int, members: int, epsilon: Fraction | float) -> C
 def optimal_members(coordinates: int, epsilon: Any) -> int:
     """Return the size of the sets that minimizes :func:`summed_variance`.
 
-    Parameters
-    ----------
-    coordinates : int
-        Number d of coordinates, at least 1.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Coordinates in a set, in 1..d.
+    coordinates: Number d of coordinates, at least 1.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Coordinates in a set, in 1..d.
 
     Notes
     -----
@@ -159,15 +142,8 @@ def optimal_members(coordinates: int, epsilon: Any) -> int:
 def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -> float:
     """Return the sum over k of the variances of unbiased differences, for one report.
 
-    Parameters
-    ----------
-    coordinates, members, epsilon
-        As in :func:`closed_forms`.
-
-    Returns
-    -------
-    float
-        Variance, greater than 0.
+    coordinates, members, epsilon: As in :func:`closed_forms`.
+    returns: Variance, greater than 0.
 
     Notes
     -----
@@ -305,13 +281,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     @property
@@ -391,18 +361,6 @@ class SignedSubsetSelection(Randomizer[CountTally]):
         below twice the number of others not yet seen. It is in when that number is below twice the
         number of places left. Its sign is minus when the number is odd. Numbers are drawn by
         :func:`lapwing.privacy.sampling.randomness.scalar_below`.
-
-        Parameters
-        ----------
-        value : int
-            Number of the category, in 0..2d-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         own, negative = divmod(value, 2)

@@ -37,17 +37,9 @@ MOST_LEVELS = MOST_COORDINATES.bit_length()
 def coefficient_variance(level: int, epsilon: Any) -> float:
     """Return V_j: the sum of the variances of a level's coefficients, for one report.
 
-    Parameters
-    ----------
-    level : int
-        Level j, from 0.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    float
-        Variance, greater than 0.
+    level: Level j, from 0.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Variance, greater than 0.
 
     Notes
     -----
@@ -74,20 +66,11 @@ def allocation_shares(
 ) -> NDArray[np.float64]:
     """Return the share of the people for every level: float64 [levels], summing to 1.
 
-    Parameters
-    ----------
-    levels : int
-        Number of levels, at least 1.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-    allocation : {"optimal", "uniform"}
-        Shares proportional to ``2^-j sqrt(V_j)``, which minimizes :func:`error_bound`, or equal
-        ones. For ``epsilon <= ln 3`` the two are the same. Default: "optimal".
-
-    Returns
-    -------
-    numpy.ndarray
-        Shares of the levels, coarsest first.
+    levels: Number of levels, at least 1.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    allocation: Shares proportional to ``2^-j sqrt(V_j)``, which minimizes :func:`error_bound`, or
+        equal ones. For ``epsilon <= ln 3`` the two are the same. Default: "optimal".
+    returns: Shares of the levels, coarsest first.
 
     Notes
     -----
@@ -114,17 +97,9 @@ def allocate(
 ) -> NDArray[np.int64]:
     """Return n_j, how many people each level gets: int64 [levels], summing to `users`.
 
-    Parameters
-    ----------
-    users : int
-        Number of people, at least `levels`.
-    levels, epsilon, allocation
-        As in :func:`allocation_shares`.
-
-    Returns
-    -------
-    numpy.ndarray
-        People of each level, coarsest first.
+    users: Number of people, at least `levels`.
+    levels, epsilon, allocation: As in :func:`allocation_shares`.
+    returns: People of each level, coarsest first.
 
     Notes
     -----
@@ -146,21 +121,11 @@ def error_bound(
 ) -> float:
     """Return the paper's bound of the expected Wasserstein-1 distance, from public numbers only.
 
-    Parameters
-    ----------
-    levels : int
-        Number of levels J + 1, at least 1.
-    users : int
-        Number of people, at least 1.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats.
-    allocation : {"optimal", "uniform"}
-        As in :func:`allocation_shares`. Default: "optimal".
-
-    Returns
-    -------
-    float
-        Bound for the estimate before clipping, as a part of the domain's length.
+    levels: Number of levels J + 1, at least 1.
+    users: Number of people, at least 1.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    allocation: As in :func:`allocation_shares`. Default: "optimal".
+    returns: Bound for the estimate before clipping, as a part of the domain's length.
 
     Notes
     -----
@@ -190,15 +155,7 @@ def error_bound(
 def paper_levels(users: int) -> int:
     """Return the levels J + 1 of the paper's rule ``J = ceil(log2(users) / 2)``.
 
-    Parameters
-    ----------
-    users : int
-        Number of people, at least 1.
-
-    Returns
-    -------
-    int
-        Number of levels.
+    users: Number of people, at least 1.
 
     Notes
     -----

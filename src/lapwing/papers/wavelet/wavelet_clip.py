@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import decoder_document, distribution_of, required
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
+from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -34,10 +35,7 @@ Level = tuple[SignedSubset, NDArray[np.int64], int]
 def differences_of(mass: Vector) -> list[Vector]:
     """Return left minus right half of every cell, by level: float64 [2^j] for j = 0, 1, ...
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [2^levels].
+    mass: float64 [2^levels].
     """
     found = []
     while mass.size > 1:
@@ -50,21 +48,11 @@ def differences_of(mass: Vector) -> list[Vector]:
 def expand(differences: Sequence[Vector], *, clip: bool = False, literal: bool = False) -> Vector:
     """Return the masses of the finest cells: float64 [2^levels], summing to one.
 
-    Parameters
-    ----------
-    differences : sequence of numpy.ndarray
-        Coarsest first, float64 [2^j] at level j.
-    clip : bool
-        Whether to keep all masses non-negative. A difference is then held within the mass of its
+    differences: Coarsest first, float64 [2^j] at level j.
+    clip: Whether to keep all masses non-negative. A difference is then held within the mass of its
         cell, as it came down from the coarser levels. Default: False.
-    literal : bool
-        Hold it within the smaller mass of its cell and of the next one to the right. This is
+    literal: Hold it within the smaller mass of its cell and of the next one to the right. This is
         equation 69 with the density at a cell's right end read as the next cell's. Default: False.
-
-    Returns
-    -------
-    numpy.ndarray
-        Masses of the finest cells.
 
     Notes
     -----
@@ -169,30 +157,15 @@ class WaveletClip(Declared):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
+    @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the clipped expansion.
-
-        Parameters
-        ----------
-        channel : Channel
-            Distribution of a report for each value, of the randomizer that made the reports.
-        tally : CountTally
-            Counts of at least one report.
-
-        Returns
-        -------
-        Distribution
-            Estimate, with the exact linear confidence band if `band`.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel is not a wavelet's: blocks of signed subsets of 1, 2, 4, ...
             coordinates, one each.
-        MismatchError
-            When the tally was made for another channel.
-        TallyError
-            When the tally holds no reports.
         """
         levels = _levels(channel, tally)
         differences = estimated_differences(levels, mass_sums=self.mass_sums)
@@ -237,12 +210,8 @@ def _levels(channel: Channel, tally: CountTally) -> list[Level]:
 def estimated_differences(levels: Sequence[Level], *, mass_sums: bool) -> list[Vector]:
     """Return unbiased differences of every level, coarsest first: float64 [2^j].
 
-    Parameters
-    ----------
-    levels : sequence of (law, counts, reports)
-        Coarsest first.
-    mass_sums : bool
-        Whether to use the presences as well.
+    levels: Coarsest first.
+    mass_sums: Whether to use the presences as well.
 
     Notes
     -----

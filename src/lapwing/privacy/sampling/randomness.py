@@ -47,10 +47,7 @@ class RandomSource(Protocol):
 class _Key:
     """The keystream under one key, from its first block to the last one that it may give.
 
-    Parameters
-    ----------
-    secret : bytes
-        48 bytes: the key and the first counter block.
+    secret: 48 bytes: the key and the first counter block.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -87,10 +84,7 @@ class Keystream:
 
     Not made directly: use :func:`secure` or :func:`seeded`.
 
-    Parameters
-    ----------
-    draw_key : callable returning bytes
-        48 bytes: the key and the first counter block. Called at the start, after 2^36 bytes,
+    draw_key: 48 bytes: the key and the first counter block. Called at the start, after 2^36 bytes,
         and in a forked child (a child that went on with its parent's stream would repeat it).
 
     Notes
@@ -155,8 +149,9 @@ class Keystream:
 _keystreams: WeakSet[Keystream] = WeakSet()
 
 _making = threading.RLock()
-"""Held while a key is made, and by whoever forks: OpenSSL has locks of its own, which a child would
-find held for ever when it was forked while another thread set up a cipher."""
+"""Lock that is held while a key is made, and by whoever forks."""
+# OpenSSL has locks of its own, which a child would find held for ever when it was forked while
+# another thread set up a cipher.
 
 
 def _start_child() -> None:
@@ -203,10 +198,8 @@ def standing_of(source: RandomSource) -> Standing | None:
 def source_of(rng: RandomSource | None) -> RandomSource:
     """Return the source that somebody passed, or :func:`secure` for None.
 
-    Raises
-    ------
-    ArgumentError
-        When it is no source: a seed alone, or a generator of NumPy, which protects nobody.
+    Raises ArgumentError when it is no source: a seed alone, or a generator of NumPy, which protects
+    nobody.
     """
     if rng is None:
         return secure()
@@ -226,10 +219,8 @@ def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Gen
 
     A source of random words seeds it with its next four words.
 
-    Raises
-    ------
-    ArgumentError
-        When it is no source, no generator of NumPy and no whole number of at least 0.
+    Raises ArgumentError when it is no source, no generator of NumPy and no whole number of at least
+    0.
     """
     words: Any = getattr(rng, "words", None)
     try:
@@ -291,13 +282,8 @@ def iterate(source: RandomSource) -> Iterator[int]:
 def bernoulli(source: RandomSource, *, threshold: int, count: int) -> NDArray[np.bool_]:
     """Return `count` coins that are true with probability threshold / 2^64, exactly.
 
-    Parameters
-    ----------
-    source : RandomSource
-    threshold : int
-        In 0..2^64.
-    count : int
-        At least 0.
+    threshold: In 0..2^64.
+    count: At least 0.
     """
     words = source.words(count)
     if threshold >= WORD:
@@ -310,14 +296,9 @@ def uniform_below(
 ) -> NDArray[np.int64]:
     """Return `count` exactly uniform integers, each in 0..bound-1.
 
-    Parameters
-    ----------
-    source : RandomSource
-        Source of the words.
-    bounds : int, or numpy.ndarray of uint64 [count]
-        Each in 1..2^40.
-    count : int
-        Number of draws, at least 0.
+    source: Source of the words.
+    bounds: Each in 1..2^40.
+    count: Number of draws, at least 0.
 
     Notes
     -----

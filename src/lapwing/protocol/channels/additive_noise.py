@@ -25,10 +25,7 @@ class AdditiveNoise:
     seen falls as 1 / n. Seen from the distribution the people were drawn from, ``M h / n`` itself
     varies about ``M mass``.
 
-    Parameters
-    ----------
-    variance : float
-        Variance of the noise in every output, in squared units of the counts, greater than 0.
+    variance: Variance of the noise in every output, in squared units of the counts, greater than 0.
     """
 
     variance: float

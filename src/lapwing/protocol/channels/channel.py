@@ -150,10 +150,7 @@ class ObservedChannel(Protocol):
     def counts(self, tally: Any, /) -> CountTally:
         """Return the counts that an observation of this channel gives.
 
-        Raises
-        ------
-        UnsupportedChannelError
-            When there are too many values to count.
+        Raises UnsupportedChannelError when there are too many values to count.
         """
         ...
 
@@ -263,19 +260,12 @@ class Channel:
 def check_given(channel: Any, tally: Any) -> None:
     """Raise unless a decoder was given a channel and a tally or release of it.
 
-    Parameters
-    ----------
-    channel : Channel
-        Channel of the randomizer.
-    tally : Observation
-        Tally or release.
+    channel: Channel of the randomizer.
+    tally: Tally or release.
 
-    Raises
-    ------
-    ArgumentError
-        When it is not a channel, such as a survey or a randomizer, which has one.
-    UnsupportedChannelError
-        When it is that of stored reports. For other errors see :meth:`Channel.check`.
+    Raises ArgumentError when it is not a channel, such as a survey or a randomizer, which has one.
+    Raises UnsupportedChannelError when it is that of stored reports. For other errors see
+    :meth:`Channel.check`.
     """
     if not isinstance(channel, Channel) and hasattr(channel, "counts"):
         raise UnsupportedChannelError(

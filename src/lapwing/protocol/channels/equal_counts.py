@@ -30,19 +30,10 @@ _RARE = 1e-30
 def equal_by_chance(tally: Any, number: int, channel: Channel | None = None) -> bool:
     """Return whether a tally may equal another of different people, among so many, by chance.
 
-    Parameters
-    ----------
-    tally : Tally or GroupTallies
-        One of two equal tallies.
-    number : int
-        Tallies that are compared, at least 2. The chance is that of any two of them.
-    channel : Channel, optional
-        Channel of the tally, where the survey is known. Stored reports need none.
-
-    Returns
-    -------
-    bool
-        False where two of the tallies are equal with a probability below 1e-6.
+    tally: One of two equal tallies.
+    number: Tallies that are compared, at least 2. The chance is that of any two of them.
+    channel: Channel of the tally, where the survey is known. Stored reports need none.
+    returns: False where two of the tallies are equal with a probability below 1e-6.
 
     Notes
     -----

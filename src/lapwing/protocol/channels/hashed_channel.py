@@ -58,10 +58,7 @@ def hashed_channel(
 ) -> Channel:
     """Return the channel of support counts, for decoders of distributions.
 
-    Raises
-    ------
-    UnsupportedChannelError
-        When the domain is too large to count all its values.
+    Raises UnsupportedChannelError when the domain is too large to count all its values.
     """
     if domain.size > LISTED:
         raise UnsupportedChannelError(
@@ -90,18 +87,10 @@ def check_log(log: Observation, fingerprint: str) -> None:
 class LinearChannel:
     """Channel of linear hashing, which a decoder is given with the stored reports.
 
-    Parameters
-    ----------
-    domain : Domain
-        Values are keys: their numbers.
-    hash : ToeplitzHash
-    near : int
-        A report with point y supports the values whose hash h has ``h xor y < near``.
-    threshold : Fraction
-        Probability that a report supports the own value.
-    fingerprint : str
-        Of the randomizer.
-    guarantee : Guarantee
+    domain: Values are keys: their numbers.
+    near: A report with point y supports the values whose hash h has ``h xor y < near``.
+    threshold: Probability that a report supports the own value.
+    fingerprint: Of the randomizer.
     """
 
     domain: Domain
@@ -124,14 +113,9 @@ class LinearChannel:
     def check(self, log: TallyLog) -> None:
         """Raise unless the log was made for this channel and holds at least one report.
 
-        Raises
-        ------
-        UnsupportedChannelError
-            When it is no log.
-        MismatchError
-            When another randomizer made it.
-        TallyError
-            When it holds no reports, or one that cannot occur.
+        Raises UnsupportedChannelError when it is no log.
+        Raises MismatchError when another randomizer made it.
+        Raises TallyError when it holds no reports, or one that cannot occur.
         """
         self.check_origin(log)
         if log.total == 0:
@@ -206,10 +190,7 @@ class LinearChannel:
 
         One Walsh-Hadamard transform of all keys.
 
-        Raises
-        ------
-        UnsupportedChannelError
-            When there are more than 2^24 values.
+        Raises UnsupportedChannelError when there are more than 2^24 values.
         """
         from lapwing.linear.operators.hash_kernels import scatter, walsh
 
@@ -246,13 +227,8 @@ class LinearChannel:
     def least_supports(self, reports: int, *, values: float, expected_false: float) -> int:
         """Return the number of supports that few values reach that nobody holds.
 
-        Parameters
-        ----------
-        reports : int
-        values : float
-            How many values are looked at.
-        expected_false : float
-            Number of them that may reach it on average, greater than 0.
+        values: How many values are looked at.
+        expected_false: Number of them that may reach it on average, greater than 0.
 
         Notes
         -----
@@ -278,15 +254,9 @@ class LinearChannel:
 class PrefixChannel:
     """Groups of linear hashing, each on one length of prefix.
 
-    Parameters
-    ----------
-    domain : Domain
-        Of 2^L values.
-    parts : sequence of LinearChannel
-        One for each group, the shortest prefixes first. The last has all L bits.
-    fingerprint : str
-        Of the randomizer.
-    guarantee : Guarantee
+    domain: Of 2^L values.
+    parts: One for each group, the shortest prefixes first. The last has all L bits.
+    fingerprint: Of the randomizer.
     """
 
     domain: Domain
@@ -299,14 +269,9 @@ class PrefixChannel:
 
         A report is the number of its group in the lowest byte, then the group's own report.
 
-        Raises
-        ------
-        UnsupportedChannelError
-            When it is no log.
-        MismatchError
-            When another randomizer made it.
-        TallyError
-            When a group has no reports, or one does not exist.
+        Raises UnsupportedChannelError when it is no log.
+        Raises MismatchError when another randomizer made it.
+        Raises TallyError when a group has no reports, or one does not exist.
         """
         check_log(log, self.fingerprint)
         group = log.codes & np.uint64(0xFF)

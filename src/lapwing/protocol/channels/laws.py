@@ -74,11 +74,8 @@ class Law(Protocol):
 class Multinomial:
     """A report is one output. Column i of the operator is its distribution for a person in bin i.
 
-    Parameters
-    ----------
-    draw : callable, optional
-        A fast exact sampler ``draw(people, rng)`` of the randomizer. Without one, a multinomial is
-        drawn for every input from the dense operator.
+    draw: A fast exact sampler ``draw(people, rng)`` of the randomizer. Without one, a multinomial
+        is drawn for every input from the dense operator.
     """
 
     draw: Draw | None = None
@@ -220,14 +217,9 @@ class FixedSizeSubset:
     left out of it, and are then not counted. The likelihood is that of sets, which counts do not
     hold. So decoders get the composite marginal-binomial likelihood.
 
-    Parameters
-    ----------
-    symbols, members : int
-        Cells, and how many are in a set.
-    own : float
-        Probability that the own cell is in.
-    draw : callable, optional
-        An exact sampler ``draw(people, rng)`` of the randomizer. Without one, sets are uniform.
+    symbols, members: Cells, and how many are in a set.
+    own: Probability that the own cell is in.
+    draw: An exact sampler ``draw(people, rng)`` of the randomizer. Without one, sets are uniform.
     """
 
     symbols: int

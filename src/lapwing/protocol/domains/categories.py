@@ -172,16 +172,6 @@ class Categories(Unordered):
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the number of the category of each value: int64 [n].
 
-        Parameters
-        ----------
-        values : array_like [n]
-            Values of the domain.
-
-        Returns
-        -------
-        numpy.ndarray
-            Number of the category of each value, int64 [n].
-
         Raises
         ------
         DomainError
@@ -249,11 +239,6 @@ class Categories(Unordered):
 
     def for_curator(self) -> Categories:
         """Return the domain with missing values counted.
-
-        Returns
-        -------
-        Categories
-            Domain that has a bin or category for every value.
 
         Raises
         ------

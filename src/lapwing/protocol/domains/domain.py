@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import Declared, From, Read
+from lapwing.docstrings import Documented
 from lapwing.documents import class_document, html_of
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values
@@ -46,12 +47,12 @@ BY_BINS: Any = None
 """What becomes of values outside, until the number of bins says it."""
 
 LEAST_OVERFLOW = 32
-"""Bins from which values outside are counted apart. At 4 to 16 bins, two more symbols that nobody
-holds raised the error up to 2.2 times. At 64 and 256 they hardly do: `accuracy/values_outside` of
-the benchmarks."""
+"""Bins from which values outside are counted apart."""
+# At 4 to 16 bins, two more symbols that nobody holds raised the error up to 2.2 times. At 64 and
+# 256 they hardly do: `accuracy/values_outside` of the benchmarks.
 
 
-class Domain(Declared, ABC):
+class Domain(Documented, Declared, ABC):
     """Base class of the domains: frozen dataclasses that define the legal values.
 
     Values derived from the fields are written here. A class may inherit it, but need not: anything
@@ -163,6 +164,11 @@ class Domain(Declared, ABC):
         -------
         numpy.ndarray
             Number of the bin or category of each value, int64 [n].
+
+        Raises
+        ------
+        DomainError
+            When the domain refuses a value. The message has the position of the first one.
         """
 
     def index_or_missing(

@@ -47,20 +47,12 @@ _REACH = {"date": 2.0**62, "datetime": 2.0**62 / _MICROSECONDS}
 def to_points(points: Values, *, unit: Unit, name: str = "a point") -> NDArray[np.float64]:
     """Return what is asked about as numbers of the unit, in the shape in which it was given.
 
-    Parameters
-    ----------
-    points : array_like
-        One value, or an array or list of them: numbers, and where the unit is not "number" dates,
-        times or their strings. NaN and None give NaN.
-    unit : {"number", "date", "datetime", "time-of-day", "duration"}
-        Of the domain.
-    name : str
-        Name of a single value in messages.
+    points: One value, or an array or list of them: numbers, and where the unit is not "number"
+        dates, times or their strings. NaN and None give NaN.
+    unit: Of the domain.
+    name: Name of a single value in messages.
 
-    Raises
-    ------
-    DomainError
-        When one cannot be read in this unit.
+    Raises DomainError when one cannot be read in this unit.
 
     Examples
     --------
@@ -186,14 +178,8 @@ def to_places(
 ) -> Places:
     """Return the points of a CDF, with the DomainError of :func:`to_points`.
 
-    Parameters
-    ----------
-    points : array_like
-    domain : Domain
-    name : str
-        Name of a single point in messages.
-    before : bool
-        Whether P(value < point) is asked, not P(value <= point).
+    name: Name of a single point in messages.
+    before: Whether P(value < point) is asked, not P(value <= point).
 
     Examples
     --------

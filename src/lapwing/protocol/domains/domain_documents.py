@@ -32,21 +32,13 @@ DOMAINS: Mapping[str, type[Any]] = {
 def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: str) -> Any:
     """Return the object that a document describes: a class of the table, all fields given.
 
-    Parameters
-    ----------
-    document : mapping
-        ``{"class": ..., field: value, ...}``. A field named "domain" is a document itself.
-    table : mapping of str to class
-        The only classes that can be built.
-    name : str
-        What the document is, for messages.
+    document: ``{"class": ..., field: value, ...}``. A field named "domain" is a document itself.
+    table: The only classes that can be built.
+    name: What the document is, for messages.
 
-    Raises
-    ------
-    FormatError
-        On an unknown class, an unknown or an absent key, a value of a wrong kind, and when the
-        document is not the one that is written for the object. Errors of the class itself pass
-        through.
+    Raises FormatError on an unknown class, an unknown or an absent key, a value of a wrong kind,
+    and when the document is not the one that is written for the object. Errors of the class itself
+    pass through.
     """
     kind = document.get("class") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or kind not in table:

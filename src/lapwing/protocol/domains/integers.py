@@ -139,11 +139,6 @@ class Integers(Domain):
         values : array_like [n]
             Whole numbers, also as floats. NaN and None are missing.
 
-        Returns
-        -------
-        numpy.ndarray
-            Number of the bin of each value, int64 [n].
-
         Raises
         ------
         DomainError
@@ -181,12 +176,6 @@ class Integers(Domain):
         return np.rint(numbers)
 
     def for_curator(self) -> Integers:
-        """Return the domain with missing numbers counted, and those outside where refused.
-
-        Returns
-        -------
-        Integers
-            Domain that has a bin or category for every value.
-        """
+        """Return the domain with missing numbers counted, and those outside where refused."""
         outside: Outside = "overflow" if self.outside == "refuse" else self.outside
         return replace(self, outside=outside, missing="bin")

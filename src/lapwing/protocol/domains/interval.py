@@ -424,11 +424,6 @@ class Interval(Domain):
             Numbers. Where `unit` says so, they are dates, times, datetimes or their ISO strings.
             NaN and None are missing. Each value is read on its own.
 
-        Returns
-        -------
-        numpy.ndarray
-            Number of the bin of each value, int64 [n], in 0..size-1.
-
         Raises
         ------
         DomainError
@@ -522,13 +517,7 @@ class Interval(Domain):
     """Name of its class in documents."""
 
     def for_curator(self) -> Interval:
-        """Return the interval with missing values counted, and values outside where refused.
-
-        Returns
-        -------
-        Interval
-            Domain that has a bin or category for every value.
-        """
+        """Return the interval with missing values counted, and values outside where refused."""
         refused = self.outside == "refuse" and not self.circular
         return replace(self, outside="overflow" if refused else self.outside, missing="bin")
 

@@ -33,10 +33,7 @@ def places_of(column: Any, value_set: Any) -> NDArray[np.int64]:
 
     A string in another Unicode form has the place of the label that it is compared with.
 
-    Parameters
-    ----------
-    column, value_set : pyarrow.Array or ChunkedArray
-        Of one type.
+    column, value_set: Of one type.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -137,12 +134,8 @@ def encodable(labels: Any) -> Any:
 def coded_labels(values: Any, labels: Sequence[str | int]) -> CodedLabels | None:
     """Return a column as numbers into a list, or None where it is of another kind.
 
-    Parameters
-    ----------
-    values : anything
-    labels : sequence of str or int
-        Labels with which the column is compared, where it holds no list of its own. None of them:
-        its distinct values are found.
+    labels: Labels with which the column is compared, where it holds no list of its own. None of
+        them: its distinct values are found.
     """
     if isinstance(values, CodedLabels):
         return values

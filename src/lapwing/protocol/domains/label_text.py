@@ -50,8 +50,9 @@ m 1 7 1 2 1 5 1 a 2 2 2 3 2 1 6 1 5 7 2 7 3 5 3v 2k 1 5 u 20 8 a 4m 1i 2 12 y 1x
 9 t 3 b 5 6 a a 6 8 8 7 9 43 1 1j 11 a sm wyo w 37d 7 66 2 4g2 e 5rl 2e7 f2 15u 3t7 fcfq 1 u
 2o 3k 6o 1e6o 1eke 2 1eke 2
 """
-"""Code points that Unicode 14 assigns to no character: ranges in turns of how many are assigned and
-how many are not, in base 36. Clients in other languages have the same table."""
+"""Code points that Unicode 14 assigns to no character."""
+# Ranges in turns of how many are assigned and how many are not, in base 36. Clients in other
+# languages have the same table.
 
 _MARKS = """
 lc 27 1 w 7n 5 7d 19 1 1 1 2 1 2 1 1 20 b 1c l g 1 2t 7 2 6 2 2 1 4 z 1 u r 4g 9 9 1 o 4 1 9
@@ -65,13 +66,14 @@ lc 27 1 w 7n 5 7d 19 1 1 1 2 1 2 1 1 20 b 1c l g 1 2t 7 2 6 2 2 1 4 z 1 u r 4g 9
 29 1 bp 1 76 1 1 2 29 1 fa0 5 1n 7 xl 2 f58 1 43q 5 3 6 8 8 2 7 u 4 44 3 2pn 7 1 h 2 7 1 2 1
 5 79 7 af 1 1p 4 15s 7 31 7
 """
-"""Combining marks of Unicode 14: ranges in turns of how many code points are not marks and how many
-are. A mark has a combining class above 0, or decomposes into such marks. Unicode never changes
-that. Clients in other languages have the same table."""
+"""Combining marks of Unicode 14."""
+# Ranges in turns of how many code points are not marks and how many are. A mark has a combining
+# class above 0, or decomposes into such marks. Unicode never changes that. Clients in other
+# languages have the same table.
 
 MOST_MARKS = 30
-"""Combining marks in a row that a string may have to be normalized (UAX #15, stream-safe text).
-Longer rows take time that grows with the square of their length."""
+"""Combining marks in a row that a string may have to be normalized (UAX #15, stream-safe text)."""
+# Longer rows take time that grows with the square of their length.
 
 LONGEST_LABEL = 1000
 """Characters that a string may have to be normalized."""
@@ -164,10 +166,7 @@ def label_text(value: Any) -> str | None:
 
     It is the same in Python, in frames and in every engine.
 
-    Parameters
-    ----------
-    value : anything
-        A string or its bytes, a whole number, a date or a truth value, also of Arrow. A whole
+    value: A string or its bytes, a whole number, a date or a truth value, also of Arrow. A whole
         number may be a float or a decimal, within +-2^53.
 
     Examples

@@ -181,11 +181,6 @@ class Product(Domain):
             Pairs of values. A table has a column for each axis, by its name: a mapping, a data
             frame or an Arrow table.
 
-        Returns
-        -------
-        numpy.ndarray
-            Number of the cell of each pair, int64 [n].
-
         Raises
         ------
         DomainError
@@ -215,15 +210,6 @@ class Product(Domain):
         ----------
         values : sequence of pairs, array_like [n, 2], or table
             Pairs of values, as for :meth:`index`.
-        texts : {"iso", "days", "seconds"}
-            How strings of dates and times are read. Default: "iso".
-        rows : RowCounts, optional
-            Object that counts values that cannot be read, and clipped ones. Default: none.
-
-        Returns
-        -------
-        numpy.ndarray
-            Number of the cell of each pair, int64 [n].
         """
         return self._cells(
             *(
@@ -291,13 +277,7 @@ class Product(Domain):
         return first, second
 
     def for_curator(self) -> Product:
-        """Return the product of the axes in which every value has a symbol.
-
-        Returns
-        -------
-        Product
-            Domain that refuses no pair.
-        """
+        """Return the product of the axes in which every value has a symbol."""
         return Product(**{name: axis.for_curator() for name, axis in self.axes.items()})
 
     def to_document(self) -> dict[str, Any]:

@@ -32,21 +32,13 @@ Span = tuple[Places, Places]
 def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) -> list[Span]:
     """Return a range as it lies on the line: one span, or two where it goes round a circle.
 
-    Parameters
-    ----------
-    low, high : float, or a date or time
-        With ``low <= high``, except on a circle. Both may be infinite. A date is a whole day.
-    domain : Domain
-        Ordered.
-    closed : {"left", "right", "both", "neither"}, optional
-        Ends that belong to the range. Default: that of :func:`default_closed`.
+    low, high: With ``low <= high``, except on a circle. Both may be infinite. A date is a whole
+        day.
+    domain: Ordered.
+    closed: Ends that belong to the range. Default: that of :func:`default_closed`.
 
-    Raises
-    ------
-    DomainError
-        When an end cannot be read in the unit of the domain.
-    ArgumentError
-        When it is no range.
+    Raises DomainError when an end cannot be read in the unit of the domain.
+    Raises ArgumentError when it is no range.
 
     Examples
     --------

@@ -126,13 +126,7 @@ class Segmented(Unordered):
         return cell
 
     def for_curator(self) -> Segmented:
-        """Return the table of a curator's domain.
-
-        Returns
-        -------
-        Segmented
-            Domain that has a bin or category for every value.
-        """
+        """Return the table of a curator's domain."""
         return replace(self, domain=self.domain.for_curator())
 
 

@@ -72,11 +72,8 @@ class _UnreadableError(Exception):
 def to_number(value: Any, *, unit: Unit, name: str) -> float:
     """Return one number, date or time as a float in the unit: an end of a domain, say.
 
-    Raises
-    ------
-    DomainError
-        When it is of a wrong type or cannot be read, or a string where numbers are. The message
-        names it, not its value.
+    Raises DomainError when it is of a wrong type or cannot be read, or a string where numbers are.
+    The message names it, not its value.
     """
     try:
         if value is None or (isinstance(value, str) and unit == "number"):
@@ -169,10 +166,7 @@ def one_dimensional(values: Values) -> NDArray[Any]:
     In NumPy's common type of a list, numbers next to a string become strings. Dates next to one of
     another precision overflow. So only lists of nothing but numbers are given to it.
 
-    Raises
-    ------
-    DomainError
-        When of another shape, or masked.
+    Raises DomainError when of another shape, or masked.
     """
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError(
@@ -257,18 +251,11 @@ def check_seconds(value: Any, *, domain: Any) -> None:
     They would lie far outside, or be clipped. A curator counts them there, because an error would
     reveal something about a row.
 
-    Parameters
-    ----------
-    value : Any
-        Value of one person.
-    domain : Domain
-        The survey's domain.
+    value: Value of one person.
+    domain: The survey's domain.
 
-    Raises
-    ------
-    DomainError
-        When the value is a plain number beyond 10^11 and the domain, whose unit is "datetime",
-        does not reach so far. As seconds it is a year after 5138, or before -1199.
+    Raises DomainError when the value is a plain number beyond 10^11 and the domain, whose unit is
+    "datetime", does not reach so far. As seconds it is a year after 5138, or before -1199.
     """
     plain = isinstance(value, Decimal) or _is_plain(type(value))
     if getattr(domain, "unit", "number") != "datetime" or not plain:
@@ -297,26 +284,17 @@ def to_numbers(
 ) -> NDArray[np.float64]:
     """Return values as float64 [n], and missing ones (None, NaN, NaT) as NaN.
 
-    Parameters
-    ----------
-    values : array_like [n]
-        One-dimensional: numbers (also Decimal and Fraction), texts, and where the unit is not
+    values: One-dimensional: numbers (also Decimal and Fraction), texts, and where the unit is not
         "number" dates and times. Of any types alongside each other.
-    unit : {"number", "date", "datetime", "time-of-day", "duration"}
-        Of the domain.
-    texts : {"iso", "days", "seconds"}
-        How strings of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
-    unreadable : {"refuse", "missing"}
-        Treatment of a value that is no number of the unit, such as a truth value or another string.
-    faults : list of int, optional
-        Gets the positions of such values where they are missing.
+    unit: Of the domain.
+    texts: How strings of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+    unreadable: Treatment of a value that is no number of the unit, such as a truth value or another
+        string.
+    faults: Gets the positions of such values where they are missing.
 
-    Raises
-    ------
-    DomainError
-        When of another shape. Where unreadable values are refused, with the position of the first.
-    ArgumentError
-        When `texts` says days or seconds of plain numbers.
+    Raises DomainError when of another shape. Where unreadable values are refused, with the position
+    of the first.
+    Raises ArgumentError when `texts` says days or seconds of plain numbers.
 
     Notes
     -----
@@ -491,10 +469,7 @@ def numbers_of_timestamps(array: NDArray[Any], *, unit: Unit) -> NDArray[np.floa
     NaT is NaN. Nothing is first brought to a common precision, where far years would overflow. A
     year beyond 10^12 is infinite, and all others are exact to the microsecond or to a float.
 
-    Raises
-    ------
-    NoClockError
-        When the unit is "time-of-day", and the precision a day or more.
+    Raises NoClockError when the unit is "time-of-day", and the precision a day or more.
     """
     missing = np.isnat(array)
     kind, count = np.datetime_data(array.dtype)

@@ -48,16 +48,6 @@ class Unordered(Domain):
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the number of the category of each value: int64 [n].
 
-        Parameters
-        ----------
-        values : array_like [n]
-            Values of the domain.
-
-        Returns
-        -------
-        numpy.ndarray
-            Number of the category of each value, int64 [n].
-
         Raises
         ------
         DomainError
@@ -79,17 +69,8 @@ class Unordered(Domain):
 
         Parameters
         ----------
-        values : array_like [n]
-            Values to place in the domain.
-        texts : {"iso", "days", "seconds"}
-            How strings of dates and times are read. Default: "iso".
         rows : RowCounts, optional
             Object that counts the values that are not in the domain. Default: none.
-
-        Returns
-        -------
-        numpy.ndarray
-            Number of the category of each value, int64 [n].
         """
         check_texts(texts, self.unit)
         missing = self.missing_index

@@ -27,16 +27,9 @@ def as_local_time(values: Any, *, name: str) -> Any:
     Any other object is returned unchanged. Only dates that Arrow counts in milliseconds are
     returned in days, as other dates.
 
-    Parameters
-    ----------
-    values : pyarrow.Array, pyarrow.ChunkedArray, polars.Series, or anything
-    name : str
-        Name of the column in messages.
+    name: Name of the column in messages.
 
-    Raises
-    ------
-    DomainError
-        When the zone is not known on this machine.
+    Raises DomainError when the zone is not known on this machine.
     """
     # No library is imported to ask whether somebody uses it.
     if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "type"):

@@ -57,10 +57,9 @@ _HEADER = struct.Struct("<8sHHI32s")
 _CHECKSUM = struct.Struct("<I")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 LARGEST_JSON = 2**14
-"""Bytes of the largest batch in JSON that a collector reads. Larger ones are sent packed.
-
-Measured: JSON that is made to be slow takes 0.1 ms for each KiB, so this is at most 2 ms.
-"""
+"""Bytes of the largest batch in JSON that a collector reads."""
+# Larger ones are sent packed. Measured: JSON that is made to be slow takes 0.1 ms for each KiB, so
+# this is at most 2 ms.
 
 EPOCH_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
 _HEX = re.compile(r"[0-9a-f]+")
@@ -86,21 +85,13 @@ def check_epoch_name(name: object) -> None:
 class Batch:
     """Reports that are sent, stored and counted together, or not at all.
 
-    Parameters
-    ----------
-    survey : str
-        Fingerprint of the survey, 64 hex digits.
-    segment : int
-        0 without a segment or for all others, i for the i-th of the survey, counted from 1.
-    records : bytes
-        The reports, one behind the other.
-    reports : int
-        How many, 1..65536.
+    survey: Fingerprint of the survey, 64 hex digits.
+    segment: 0 without a segment or for all others, i for the i-th of the survey, counted from 1.
+    records: The reports, one behind the other.
+    reports: How many, 1..65536.
 
-    Raises
-    ------
-    BatchError
-        When the records cannot be divided into so many reports of one width, or are too many.
+    Raises BatchError when the records cannot be divided into so many reports of one width, or are
+    too many.
     """
 
     survey: str
@@ -166,16 +157,10 @@ class Batch:
     def from_bytes(cls, data: bytes, *, segments: Sequence[str] | None = ()) -> Batch:
         """Return the batch in its packed form.
 
-        Parameters
-        ----------
-        data : bytes
-        segments : sequence of str or None
-            Segments of the survey. A number beyond them counts as none. None: any number is kept.
+        segments: Segments of the survey. A number beyond them counts as none. None: any number is
+            kept.
 
-        Raises
-        ------
-        BatchError
-            When it is not a batch, of an unknown version, too large or damaged.
+        Raises BatchError when it is not a batch, of an unknown version, too large or damaged.
         """
         if data[: len(MAGIC)] != MAGIC:
             raise BatchError("a batch must begin with LWUPLOAD, this does not. Send a packed batch")
@@ -196,10 +181,7 @@ class Batch:
     def to_json(self, *, segments: Sequence[str] = ()) -> bytes:
         """Return the JSON form as bytes, ready to be sent as they are (UTF-8).
 
-        Parameters
-        ----------
-        segments : sequence of str
-            Those of the survey.
+        segments: Those of the survey.
         """
         digits, step = self.records.hex(), 2 * self.width
         return json.dumps(
@@ -216,16 +198,10 @@ class Batch:
     def from_json(cls, text: bytes | str, *, segments: Sequence[str] = ()) -> Batch:
         """Return the batch in its JSON form.
 
-        Parameters
-        ----------
-        text : bytes or str
-        segments : sequence of str
-            Segments of the survey. A label that is none of them counts as none.
+        segments: Segments of the survey. A label that is none of them counts as none.
 
-        Raises
-        ------
-        BatchError
-            When it is not a batch, with the positions of reports that are not written in hex.
+        Raises BatchError when it is not a batch, with the positions of reports that are not written
+        in hex.
         """
         try:
             document = parse(text, name="a batch")

@@ -92,10 +92,7 @@ def cells_of(
     A row's cell follows from its own value and segment. A label that is not a segment is in none.
     `rows` is as for :func:`counts_of`.
 
-    Raises
-    ------
-    ArgumentError
-        When there are not as many segments as values.
+    Raises ArgumentError when there are not as many segments as values.
     """
     cells, symbols = _cells(values, by, domain, texts, rows)
     if rows is not None:

@@ -67,10 +67,7 @@ def joined(columns: Sequence[str], labels: Sequence[str | None]) -> str | None:
 def label_in_columns(columns: Sequence[str], label: Label) -> list[Label]:
     """Return the label of each column in that of a row, as :func:`joined` wrote it.
 
-    Raises
-    ------
-    ArgumentError
-        When it is not of these columns.
+    Raises ArgumentError when it is not of these columns.
 
     Examples
     --------
@@ -88,10 +85,7 @@ def label_in_columns(columns: Sequence[str], label: Label) -> list[Label]:
 def clean_label(label: Any) -> Label:
     """Return a label in the form in which it is compared. None, NaN and the empty string are none.
 
-    Raises
-    ------
-    ArgumentError
-        When it is of a kind that no engine takes for a label.
+    Raises ArgumentError when it is of a kind that no engine takes for a label.
     """
     if hasattr(label, "as_py"):
         label = label.as_py()
@@ -109,11 +103,8 @@ def clean_label(label: Any) -> Label:
 def columns_of(labels: Any) -> dict[str, Any] | None:
     """Return several columns of labels by name, None where it is one column.
 
-    Parameters
-    ----------
-    labels : anything
-        A mapping or a table has named columns. A list of arrays, lists or Series is columns whose
-        names are their own, or "1", "2", ...
+    labels: A mapping or a table has named columns. A list of arrays, lists or Series is columns
+        whose names are their own, or "1", "2", ...
     """
     if isinstance(labels, Mapping):
         return {str(name): labels[name] for name in labels}
@@ -145,12 +136,8 @@ def _is_array(each: Any) -> bool:
 def coded_rows(labels: Any, *, columns: Mapping[str, Any] | None) -> tuple[list[Label], Whole]:
     """Return different labels, each of at least one row, and the number of that of each row.
 
-    Parameters
-    ----------
-    labels : iterable
-        One column of labels.
-    columns : mapping, optional
-        Several columns in its place, as of :func:`columns_of`.
+    labels: One column of labels.
+    columns: Several columns in its place, as of :func:`columns_of`.
     """
     if columns is None:
         return _coded(labels)
@@ -167,11 +154,7 @@ def joined_codes(
 ) -> tuple[list[Label], Whole]:
     """Return the labels of several columns as those of one.
 
-    Parameters
-    ----------
-    columns : sequence of str
-    coded : sequence
-        The different labels of each column, and the number of that of each row.
+    coded: The different labels of each column, and the number of that of each row.
     """
     names, numbers = coded[0]
     if len(columns) == 1:

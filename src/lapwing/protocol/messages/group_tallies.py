@@ -54,13 +54,14 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, Tally
 
 OTHER = "other"
-"""What small groups, and people without a label, are counted as. Where a group of that name is kept
-apart, "all other"."""
+"""What small groups, and people without a label, are counted as."""
+# Where a group of that name is kept apart, "all other".
 
 MINIMUM = 1000
-"""Reports of a group that is kept apart. Below, an answer is mostly noise: at epsilon 1 and 64 bins
-the 95 % band of a CDF from 1000 reports reaches +-0.49 (a square wave, without assumptions) or
-+-0.14 (a multiscale wave and the spectral prior), in one simulated tally of Beta(5, 2)."""
+"""Reports of a group that is kept apart."""
+# Below, an answer is mostly noise: at epsilon 1 and 64 bins the 95 % band of a CDF from 1000
+# reports reaches +-0.49 (a square wave, without assumptions) or +-0.14 (a multiscale wave and the
+# spectral prior), in one simulated tally of Beta(5, 2).
 
 PARQUET = (".parquet", ".pq")
 """How the names of tables end that :meth:`GroupTallies.save` writes."""
@@ -343,11 +344,6 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     def load(cls, path: Path | str) -> Self:
         """Return the tallies in a file of either kind.
 
-        Parameters
-        ----------
-        path : Path or str
-            File to read.
-
         Returns
         -------
         GroupTallies
@@ -456,22 +452,14 @@ def is_table(path: Path) -> bool:
 def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
     """Return the tally of each label in a batch, and under None that of people without one.
 
-    Parameters
-    ----------
-    tallier : Survey or Randomizer
-        Survey or randomizer of the reports.
-    reports : Reports
-        Reports to count.
-    labels : iterable, or mapping of names to iterables
-        One string or whole number for each report. None, NaN and the empty string are no label. A
-        mapping, or a list of arrays, is several columns.
+    tallier: Survey or randomizer of the reports.
+    reports: Reports to count.
+    labels: One string or whole number for each report. None, NaN and the empty string are no label.
+        A mapping, or a list of arrays, is several columns.
 
-    Raises
-    ------
-    ArgumentError
-        When there are not as many labels as reports, or more than 100,000 different ones.
-    ReportError
-        When a report cannot occur, with the position of the first one.
+    Raises ArgumentError when there are not as many labels as reports, or more than 100,000
+    different ones.
+    Raises ReportError when a report cannot occur, with the position of the first one.
     """
     names, numbers = coded_rows(labels, columns=columns_of(labels))
     if numbers.size != len(reports):
@@ -484,21 +472,13 @@ def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
 def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any) -> JointTally:
     """Return the tally of each label in a batch of which each report was sent so many times.
 
-    Parameters
-    ----------
-    tallier, reports
-        As for :func:`count_groups`.
-    labels : iterable, mapping or None
-        As for :func:`count_groups`. None means one group of all.
-    counts : array_like [n]
-        Whole numbers, not negative.
+    tallier, reports: As for :func:`count_groups`.
+    labels: As for :func:`count_groups`. None means one group of all.
+    counts: Whole numbers, not negative.
 
-    Raises
-    ------
-    ArgumentError, ReportError
-        As for :func:`count_groups`, and with the position of the first count that is not legal.
-    TallyError
-        When all counts add up to more than a tally holds.
+    Raises ArgumentError, ReportError as for :func:`count_groups`, and with the position of the
+    first count that is not legal.
+    Raises TallyError when all counts add up to more than a tally holds.
     """
     weights = checked_counts(counts, len(reports))
     names: list[Label] = [None]
@@ -515,19 +495,11 @@ def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any)
 def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
     """Return how often reports were sent: int64 [n].
 
-    Parameters
-    ----------
-    counts : array_like
-        Whole numbers of any type, also of floats or decimals.
-    number : int, optional
-        How many there must be.
+    counts: Whole numbers of any type, also of floats or decimals.
+    number: How many there must be.
 
-    Raises
-    ------
-    ArgumentError
-        When there are more or fewer.
-    ReportError
-        With the position of the first that is not a whole number from 0 to 2^53 - 1.
+    Raises ArgumentError when there are more or fewer.
+    Raises ReportError with the position of the first that is not a whole number from 0 to 2^53 - 1.
     """
     array = np.asarray(counts)
     if array.ndim != 1 or (number is not None and array.size != number):

@@ -59,18 +59,11 @@ class Tallier(Protocol):
 class TallyForm:
     """Fields that all tallies of one survey share.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        Number of counts of each block, none for stored reports.
-    width : int
-        Bytes of a stored report, 0 for counts.
-    fingerprint : str
-        Of the randomizer.
-    survey : str or None
-        Fingerprint of the survey.
-    standing : {"seeded", "simulated"}, optional
-        That of the least private reports. It takes no part in comparisons.
+    sizes: Number of counts of each block, none for stored reports.
+    width: Bytes of a stored report, 0 for counts.
+    fingerprint: Of the randomizer.
+    survey: Fingerprint of the survey.
+    standing: That of the least private reports. It takes no part in comparisons.
     """
 
     sizes: tuple[int, ...]
@@ -122,12 +115,8 @@ class TallyForm:
     def tally(self, people: Whole, cells: Any, counts: Any) -> Tally:
         """Return the tally of some cells, each named once unless it is a log.
 
-        Parameters
-        ----------
-        people : numpy.ndarray
-            int64 [blocks]: reports of each block.
-        cells, counts
-            As of :class:`JointTally`.
+        people: int64 [blocks]: reports of each block.
+        cells, counts: As of :class:`JointTally`.
         """
         if self.is_log:
             return TallyLog([cells], self.width, self.fingerprint, self.survey, self.standing)
@@ -151,20 +140,12 @@ class _Part(NamedTuple):
 class JointTally(Mapping[Label, Tally]):
     """The tallies of groups: a mapping from each label to its tally, made when it is asked for.
 
-    Parameters
-    ----------
-    form : TallyForm
-    labels : sequence of str or None
-        Different ones.
-    people : numpy.ndarray
-        int64 [groups, blocks]: reports of each block.
-    starts : numpy.ndarray
-        int64 [groups + 1]: where the cells of each group begin.
-    cells : numpy.ndarray
-        Whole numbers, ascending in each group. For stored reports they are the sorted reports,
+    labels: Different ones.
+    people: int64 [groups, blocks]: reports of each block.
+    starts: int64 [groups + 1]: where the cells of each group begin.
+    cells: Whole numbers, ascending in each group. For stored reports they are the sorted reports,
         uint64.
-    counts : numpy.ndarray or None
-        Whole numbers, positive. None for stored reports.
+    counts: Whole numbers, positive. None for stored reports.
 
     Notes
     -----
@@ -267,10 +248,7 @@ class JointTally(Mapping[Label, Tally]):
     def __add__(self, other: JointTally) -> JointTally:
         """Return the tallies of both, group by group.
 
-        Raises
-        ------
-        MismatchError
-            When different surveys collected them.
+        Raises MismatchError when different surveys collected them.
         """
         if self.form != other.form:
             # Tallies say best what does not fit.
@@ -426,11 +404,7 @@ def _joined(runs: Sequence[tuple[Whole, Whole]]) -> tuple[Whole, Whole]:
 class CellsOfReports:
     """Which count each report adds to, where it adds to one: learned from tallies.
 
-    Parameters
-    ----------
-    tallier : Survey or Randomizer
-    width : int
-        Bytes of a report.
+    width: Bytes of a report.
 
     Notes
     -----
@@ -450,10 +424,7 @@ class CellsOfReports:
     def of(self, records: Records) -> NDArray[np.int32] | None:
         """Return the cell of each report, or None where it must be counted in another way.
 
-        Raises
-        ------
-        ReportError
-            When a report cannot occur. Its position is not known.
+        Raises ReportError when a report cannot occur. Its position is not known.
         """
         if not self.apply:
             return None
@@ -506,13 +477,8 @@ def _tally_of(tallier: Tallier, records: Records) -> Tally:
 class JointCounter:
     """Counter of the reports of groups as they arrive. Its result is a :class:`JointTally`.
 
-    Parameters
-    ----------
-    tallier : Survey or Randomizer
-    width : int
-        Bytes of a report.
-    most : int
-        Groups from which on it refuses.
+    width: Bytes of a report.
+    most: Groups from which on it refuses.
     """
 
     def __init__(self, tallier: Tallier, width: int, *, most: int = MOST_GROUPS) -> None:
@@ -561,25 +527,14 @@ class JointCounter:
     ) -> None:
         """Count reports that can have been sent.
 
-        Parameters
-        ----------
-        labels : sequence of str or None
-            Some of them may have no rows.
-        rows : numpy.ndarray
-            Whole numbers [n]: the place of the label of each report.
-        records : numpy.ndarray
-            uint8 [n, width].
-        cells : numpy.ndarray or None
-            What :meth:`CellsOfReports.of` says of them.
-        weights : numpy.ndarray, optional
-            int64 [n], positive: how often each was sent. Default: once.
+        labels: Some of them may have no rows.
+        rows: Whole numbers [n]: the place of the label of each report.
+        records: uint8 [n, width].
+        cells: What :meth:`CellsOfReports.of` says of them.
+        weights: int64 [n], positive: how often each was sent. Default: once.
 
-        Raises
-        ------
-        ArgumentError
-            When there are too many different labels.
-        TallyError
-            When a tally cannot hold as many reports.
+        Raises ArgumentError when there are too many different labels.
+        Raises TallyError when a tally cannot hold as many reports.
         """
         numbers = self._numbers_of(labels)
         if not rows.size:

@@ -44,8 +44,9 @@ LARGEST_WIDTH = 2**24
 
 WRITTEN_BLOCK = 1024
 WRITTEN_BLOCK_BYTES = 64 * 2**10
-"""Of the blocks that are written: a damaged byte costs this many reports, and the eight bytes of
-each block are less than one in a hundred."""
+"""Bytes of the blocks that are written."""
+# A damaged byte costs this many reports, and the eight bytes of each block are less than one in a
+# hundred.
 
 _HEADER = struct.Struct("<8sHHI32s32s")
 _CHECKSUM = struct.Struct("<I")
@@ -249,16 +250,10 @@ def unpack_codes(data: NDArray[np.uint8]) -> NDArray[np.int64]:
 class Header:
     """Header of a file of reports.
 
-    Parameters
-    ----------
-    width : int
-        Bytes of one report.
-    survey : str or None
-        Fingerprint of the survey, 64 hex digits. None for reports that no survey asked for.
-    randomizer : str
-        Fingerprint of the randomizer, 64 hex digits.
-    standing : {"seeded"}, optional
-        That the reports were drawn from a seed.
+    width: Bytes of one report.
+    survey: Fingerprint of the survey, 64 hex digits. None for reports that no survey asked for.
+    randomizer: Fingerprint of the randomizer, 64 hex digits.
+    standing: That the reports were drawn from a seed.
     """
 
     width: int
@@ -269,10 +264,7 @@ class Header:
     def to_bytes(self) -> bytes:
         """Return the 84 bytes at the start of a file.
 
-        Raises
-        ------
-        ReportError
-            When there is no header for such reports.
+        Raises ReportError when there is no header for such reports.
         """
         names = (_NO_SURVEY if self.survey is None else self.survey, self.randomizer)
         if not all(map(_FINGERPRINT.fullmatch, names)) or not 1 <= self.width <= LARGEST_WIDTH:
@@ -300,25 +292,13 @@ def written_per_block(width: int) -> int:
 def write_blocks(stream: IO[bytes], header: Header, batches: Iterable[Reports]) -> int:
     """Write a header and batches of reports, and return the number of reports.
 
-    Parameters
-    ----------
-    stream : binary file
-        File to write to.
-    header : Header
-        Header of the file.
-    batches : iterable of Reports
-        Batches, of which each is written as one or more blocks.
+    stream: File to write to.
+    header: Header of the file.
+    batches: Batches, of which each is written as one or more blocks.
+    returns: Number of reports written.
 
-    Returns
-    -------
-    int
-        Number of reports written.
-
-    Raises
-    ------
-    MismatchError
-        When a batch is not of the header's randomizer, survey and width. The batches before it
-        remain written.
+    Raises MismatchError when a batch is not of the header's randomizer, survey and width. The
+    batches before it remain written.
     """
     stream.write(header.to_bytes())
     total = 0
@@ -346,10 +326,7 @@ def write_blocks(stream: IO[bytes], header: Header, batches: Iterable[Reports]) 
 def read_header(stream: IO[bytes], *, name: str) -> Header:
     """Return the header of a report file.
 
-    Raises
-    ------
-    FormatError
-        When it is not a report file, of an unknown version or damaged.
+    Raises FormatError when it is not a report file, of an unknown version or damaged.
     """
     data = stream.read(_HEADER.size + _CHECKSUM.size)
     if not data:
@@ -384,11 +361,8 @@ def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Re
     follows. Of a stream that cannot be read twice, at most 1 MiB of blocks, as they are written, is
     kept for the search.
 
-    Raises
-    ------
-    TornFileError
-        After all intact blocks were yielded, when one ends early or fails its checksum. The message
-        states which reports are lost and how many are intact.
+    Raises TornFileError after all intact blocks were yielded, when one ends early or fails its
+    checksum. The message states which reports are lost and how many are intact.
     """
     lost: list[_Lost] = []
     source: IO[bytes] | Rereading = stream if stream.seekable() else Rereading(stream)
@@ -488,10 +462,7 @@ def _records(stream: IO[bytes] | Rereading, head: bytes, width: int) -> NDArray[
 class Rereading:
     """A pipe as a file whose position may go back, until :meth:`forget` is called.
 
-    Parameters
-    ----------
-    stream : binary file
-        Stream to read from its current position, which is position 0.
+    stream: Stream to read from its current position, which is position 0.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:

@@ -163,11 +163,6 @@ class Tally(Stored):
 
         A file that is a copy of another is recognized by it, however few people are in it. An
         existing file is replaced.
-
-        Parameters
-        ----------
-        path : Path or str
-            Its folder must exist.
         """
         with replacing(Path(path).resolve()) as stream:
             stream.write(self.file_text().encode())

@@ -57,10 +57,7 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
 
     It is named as a pandas or polars column is, else "unit".
 
-    Raises
-    ------
-    ArgumentError
-        When only one of both is given, or `most` is out of range.
+    Raises ArgumentError when only one of both is given, or `most` is out of range.
     """
     if (column is None) != (most is None):
         raise ArgumentError(
@@ -162,11 +159,7 @@ def _ticks_text(cell: Any) -> str:
 class UnitRows:
     """Rows that come in batches, of which at most `most` of each unit are kept, at random.
 
-    Parameters
-    ----------
-    most : int
-    source : RandomSource
-        Secure, but in tests and simulation.
+    source: Secure, but in tests and simulation.
 
     Notes
     -----

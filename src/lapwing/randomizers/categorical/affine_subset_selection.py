@@ -107,17 +107,9 @@ class AffineSets:
         The joint distribution is exactly that of drawing a set for every person. For few people
         each set is drawn. For more the time is O(4^k), whatever their number.
 
-        Parameters
-        ----------
-        people : numpy.ndarray
-            int64, of at most 2^k entries: how many people have each element.
-        rng : numpy.random.Generator
-            Source of random numbers. It is for simulation only.
-
-        Returns
-        -------
-        numpy.ndarray
-            In how many sets each element is, int64 [2^k].
+        people: int64, of at most 2^k entries: how many people have each element.
+        rng: Source of random numbers. It is for simulation only.
+        returns: In how many sets each element is, int64 [2^k].
         """
         total = int(people.sum())
         if total <= _PEOPLE_PER_PAIR * self.sets:
@@ -387,13 +379,7 @@ class AffineSubsetSelection(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     @property
@@ -475,18 +461,6 @@ class AffineSubsetSelection(Randomizer[CountTally]):
         below ``q - 1``. Then ``b = y + a x`` in the field, and the report is the code
         ``(a - 1) q + b``. Numbers are drawn by
         :func:`lapwing.privacy.sampling.randomness.scalar_below`.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin or category, from 0.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         near = next(words) < self._threshold

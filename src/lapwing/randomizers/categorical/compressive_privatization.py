@@ -46,14 +46,11 @@ from lapwing.randomizers.window_counts import spread_evenly
 def given_columns(matrix: Any, *, symbols: int, outputs: int) -> tuple[tuple[str, ...], int]:
     """Return a matrix as hexadecimal strings, one for each column, and its number of rows.
 
-    Parameters
-    ----------
-    matrix : array_like [outputs, symbols], or sequence of str
-        Entries +1 and -1, or 1 and 0, or the columns as this function returns them.
-    symbols : int
-        Columns that there must be.
-    outputs : int
-        Rows that there must be, or 0 if the matrix says it. Needed with strings.
+    matrix: Entries +1 and -1, or 1 and 0, or the columns as this function returns them.
+    symbols: Columns that there must be.
+    outputs: Rows that there must be, or 0 if the matrix says it. Needed with strings.
+
+    Raises ArgumentError on a wrong shape or entry, with its position.
 
     Returns
     -------
@@ -61,11 +58,6 @@ def given_columns(matrix: Any, *, symbols: int, outputs: int) -> tuple[tuple[str
         Bit ``j % 8`` of byte ``j // 8`` is 1 where row j has +1. Spare bits are 0.
     int
         Rows.
-
-    Raises
-    ------
-    ArgumentError
-        On a wrong shape or entry, with its position.
     """
     if isinstance(matrix, list | tuple) and any(isinstance(column, str) for column in matrix):
         return _text(matrix, symbols=symbols, outputs=outputs), outputs
@@ -125,19 +117,10 @@ def _text(columns: Any, *, symbols: int, outputs: int) -> tuple[str, ...]:
 def recommended_outputs(symbols: int, sparsity: int, epsilon: Fraction | float) -> int:
     """Return the number of outputs with which so many frequent categories can be distinguished.
 
-    Parameters
-    ----------
-    symbols : int
-        Number k of categories.
-    sparsity : int
-        Number s of categories that hold nearly all of the mass, in 1..k.
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Number of outputs, at most k.
+    symbols: Number k of categories.
+    sparsity: Number s of categories that hold nearly all of the mass, in 1..k.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Number of outputs, at most k.
 
     Notes
     -----
@@ -216,14 +199,9 @@ def scaled_odds(sizes: Iterable[int], outputs: int, bound: Fraction) -> Fraction
 def banded(sizes: NDArray[np.int64], outputs: int, bound: Fraction) -> Thresholds:
     """Return thresholds with which all probabilities lie between L and ``bound L`` for one L.
 
-    Parameters
-    ----------
-    sizes : numpy.ndarray
-        Size of the high-probability output set of every value, int64 [values].
-    outputs : int
-        Number of outputs.
-    bound : Fraction
-        Largest ratio of two probabilities.
+    sizes: Size of the high-probability output set of every value, int64 [values].
+    outputs: Number of outputs.
+    bound: Largest ratio of two probabilities.
 
     Notes
     -----
@@ -261,14 +239,9 @@ def probabilities(thresholds: Thresholds, outputs: int) -> dict[int, tuple[Fract
 def worst_ratio(packed: NDArray[np.uint8], outputs: int, thresholds: Thresholds) -> Fraction:
     """Return the largest ratio of two values' probabilities of one output, exactly.
 
-    Parameters
-    ----------
-    packed : numpy.ndarray
-        High-probability output set of every value as bits, uint8 [values, ceil(outputs / 8)].
-    outputs : int
-        Number of outputs.
-    thresholds : dict
-        Threshold T for each size of sets.
+    packed: High-probability output set of every value as bits, uint8 [values, ceil(outputs / 8)].
+    outputs: Number of outputs.
+    thresholds: Threshold T for each size of sets.
 
     Notes
     -----
@@ -668,13 +641,7 @@ class CompressivePrivatization(TwoLevel):
         return randomizer_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         if self.matrix == "balanced":
             near, far = self._chances[self._near]
             return Certificate(self.epsilon, max(near / far, far / near))
@@ -764,18 +731,6 @@ class CompressivePrivatization(TwoLevel):
 
         The first word is near when it is below the T of the set's size, else far. The next word
         draws the offset. The column is computed from the seed and the category alone.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin or category, from 0.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self._points, what="an input")
         size = int(ones_per_column(self._columns(np.array([value])))[0])

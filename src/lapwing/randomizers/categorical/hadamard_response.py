@@ -24,17 +24,8 @@ from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 def least_variance_blocks(symbols: int, epsilon: Fraction | float) -> int:
     """Return the number of blocks, a power of two, with the least variance on average.
 
-    Parameters
-    ----------
-    symbols : int
-        Number k of bins or categories, at least 2.
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Number of blocks, a power of two.
+    symbols: Number k of bins or categories, at least 2.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
 
     Notes
     -----
@@ -53,17 +44,9 @@ def least_variance_blocks(symbols: int, epsilon: Fraction | float) -> int:
 def published_blocks(symbols: int, epsilon: Fraction | float) -> int:
     """Return the number of blocks that the paper's authors take: about ``e^epsilon / 2``.
 
-    Parameters
-    ----------
-    symbols : int
-        Number k of bins or categories, at least 2.
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Number of blocks, a power of two.
+    symbols: Number k of bins or categories, at least 2.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Number of blocks, a power of two.
 
     Notes
     -----
@@ -82,18 +65,10 @@ def published_blocks(symbols: int, epsilon: Fraction | float) -> int:
 def spread_in_halves(people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return how often each row is drawn, if everybody draws a row with sign +1 at their column.
 
-    Parameters
-    ----------
-    people : numpy.ndarray
-        int64 [rows], rows a power of two: how many people hold each column. Those of column 0 draw
-        any row.
-    rng : numpy.random.Generator
-        Source of random numbers. It is for simulation only.
-
-    Returns
-    -------
-    numpy.ndarray
-        Number of draws of each row, int64 [rows].
+    people: int64 [rows], rows a power of two: how many people hold each column. Those of column 0
+        draw any row.
+    rng: Source of random numbers. It is for simulation only.
+    returns: Number of draws of each row, int64 [rows].
 
     Notes
     -----

@@ -47,17 +47,9 @@ _CLOSE_ENOUGH = 1.002
 def block_deviation(fraction: float, epsilon: Fraction | float) -> float:
     """Return the standard deviation of a share near zero, times the square root of the reports.
 
-    Parameters
-    ----------
-    fraction : float
-        Part a of the outputs that has high probability, in (0, 1).
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    float
-        Standard deviation for one report, greater than 0.
+    fraction: Part a of the outputs that has high probability, in (0, 1).
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Standard deviation for one report, greater than 0.
 
     Notes
     -----
@@ -203,13 +195,7 @@ class LinearHashing(Randomizer[TallyLog]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     @property
@@ -290,18 +276,6 @@ class LinearHashing(Randomizer[TallyLog]):
         The first word is near when it is below T, else far. The offset u is uniform below `near`,
         or is `near` plus a number below the rest. The seed is a uniform number below 2^seed_bits.
         The point is ``u xor hash(value)``, and the report is ``seed * 2^l + point``.
-
-        Parameters
-        ----------
-        value : int
-            Number of the category, in 0..k-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         near = next(words) < self._threshold

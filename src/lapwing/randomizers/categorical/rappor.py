@@ -198,13 +198,7 @@ class Rappor(Randomizer[CountTally]):
         return Fraction(keep * again + (WORD - keep) * (WORD - again), WORD**2)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio of one report.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio of one report."""
         return Certificate(self.epsilon, (self._bit_kept / (1 - self._bit_kept)) ** 2)
 
     def certificate_of(self, reports: int | None = None) -> Certificate:
@@ -392,18 +386,6 @@ class Rappor(Randomizer[CountTally]):
         One word for each category, in order, decides whether the permanent round keeps its bit. It
         does when the word is below the first threshold. Then one word for each decides whether the
         instantaneous round keeps that bit.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin or category, from 0.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         return self._instantaneous(self._permanent(value, words), words)
@@ -413,19 +395,6 @@ class Rappor(Randomizer[CountTally]):
 
         It is for simulation, and for surveys that ask once. A device that will be asked again keeps
         a :meth:`permanent_round`.
-
-        Parameters
-        ----------
-        values : array_like [n]
-            Values of the domain.
-        rng : RandomSource, optional
-            Source of random numbers. A seeded source is for tests only. Default: the secure source
-            of the operating system.
-
-        Returns
-        -------
-        Reports
-            First report of each person, in the order of the values.
         """
         return super().randomize(values, rng=rng)
 

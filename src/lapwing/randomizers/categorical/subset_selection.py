@@ -32,17 +32,9 @@ LARGEST_REPORT = 2**20
 def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
     """Return the set size that minimizes the variance of an unbiased share near zero.
 
-    Parameters
-    ----------
-    symbols : int
-        Number k of bins or categories, at least 2.
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    int
-        Categories in a set, in 1..k-1.
+    symbols: Number k of bins or categories, at least 2.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Categories in a set, in 1..k-1.
 
     Notes
     -----
@@ -171,13 +163,7 @@ class SubsetSelection(Randomizer[CountTally]):
         return near_threshold(self)
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         return near_certificate(self)
 
     @property
@@ -228,18 +214,6 @@ class SubsetSelection(Randomizer[CountTally]):
         below T. Then every other category s is considered in order. It is in the set when a uniform
         number is below the number of places left. The number is drawn below the count of categories
         not yet seen, by :func:`lapwing.privacy.sampling.randomness.scalar_below`.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin or category, in 0..k-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         near = next(words) < self._threshold

@@ -119,13 +119,7 @@ class UnaryEncoding(Randomizer[CountTally]):
         return {"bits": self.domain.size}
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio.
-
-        Returns
-        -------
-        Certificate
-            Claimed epsilon and exact worst-case likelihood ratio of one report.
-        """
+        """Return the exact worst-case likelihood ratio."""
         own, other = self._own_and_other
         return Certificate(self.epsilon, Fraction(own * (WORD - other), other * (WORD - own)))
 
@@ -167,18 +161,6 @@ class UnaryEncoding(Randomizer[CountTally]):
 
         Bit s is 1 when word s is below a threshold. The true category has one threshold, and all
         others have another one.
-
-        Parameters
-        ----------
-        value : int
-            Number of the bin or category, in 0..k-1.
-        words : iterator of int
-            Uniform random words, each in 0..2^64-1. As many are taken as there are categories.
-
-        Returns
-        -------
-        bytes
-            One report in its wire format.
         """
         check_symbol(value, self.domain.size)
         own, other = self._own_and_other

@@ -47,16 +47,8 @@ class AxisWindows(ABC):
     def spread(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Return counts of outputs, when everybody is uniform in what sees their symbol.
 
-        Parameters
-        ----------
-        people : numpy.ndarray
-            int64 [symbols].
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        numpy.ndarray
-            int64 [outputs].
+        people: int64 [symbols].
+        returns: int64 [outputs].
         """
 
     @cached_property
@@ -231,20 +223,12 @@ def too_many_sets(labels: int, members: int) -> bool:
 def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows:
     """Return the windows of one axis.
 
-    Parameters
-    ----------
-    domain : Domain
-        Of the axis.
-    width : int or None
-        Bins of a window, or labels of a set. None where the axis is left out.
-    name : str
-        Of the axis, for messages.
+    domain: Of the axis.
+    width: Bins of a window, or labels of a set. None where the axis is left out.
+    name: Of the axis, for messages.
 
-    Raises
-    ------
-    ArgumentError
-        When the width is not from 1 to the bins of the axis, or below the number of its labels.
-        Also when there are too many sets of labels.
+    Raises ArgumentError when the width is not from 1 to the bins of the axis, or below the number
+    of its labels. Also when there are too many sets of labels.
     """
     if width is None:
         return NotAsked(domain)

@@ -13,19 +13,10 @@ ALPHA_FINE, ALPHA_COARSE = 0.7, 0.03
 def guideline(users: int, epsilon: float, size: int) -> tuple[int, int]:
     """Return the paper's cells of the fine grids, and on each side of the coarse one.
 
-    Parameters
-    ----------
-    users : int
-        People in all three groups.
-    epsilon : float
-    size : int
-        Bins of an axis.
-
-    Returns
-    -------
-    tuple of int
-        Powers of two of at least 2, and at most `size` or 2. The fine grid is not coarser than the
-        coarse one.
+    users: People in all three groups.
+    size: Bins of an axis.
+    returns: Powers of two of at least 2, and at most `size` or 2. The fine grid is not coarser than
+        the coarse one.
     """
     group, odds = users / 3, math.exp(epsilon)
     fine = (group * (odds - 1) ** 2 * ALPHA_FINE**2 / (2 * odds)) ** (1 / 3)
@@ -37,13 +28,8 @@ def guideline(users: int, epsilon: float, size: int) -> tuple[int, int]:
 def block_sizes(users: int, epsilon: float, size: int) -> tuple[int, int]:
     """Return the bins in a block of the fine grid and of the coarse one, a multiple of it.
 
-    Parameters
-    ----------
-    users : int
-        People in all three groups.
-    epsilon : float
-    size : int
-        Bins of an axis.
+    users: People in all three groups.
+    size: Bins of an axis.
     """
     cells, sides = guideline(users, epsilon, size)
     fine = max(round(size / cells), 1)

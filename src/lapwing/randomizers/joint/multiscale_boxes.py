@@ -81,13 +81,14 @@ ORDERED: dict[float, tuple[Relative, ...]] = {
         ("blocks", 0, None, 0.17),
     ),
 }
-"""Default mixtures of two ordered axes by epsilon. Every part is there in both orders, at half its
-share. Sizes are 64ths of the axis, rounded, at least one bin. 0 is one bin. They minimize the worst
-exact risk over made-up tables: see the page of the mathematics of pairs."""
+"""Default mixtures of two ordered axes by epsilon."""
+# Every part is there in both orders, at half its share. Sizes are 64ths of the axis, rounded, at
+# least one bin. 0 is one bin. They minimize the worst exact risk over made-up tables: see the page
+# of the mathematics of pairs.
 
 MANY = 150_000
-"""From so many people on, at epsilon 1, finer blocks have less error than those of :data:`ORDERED`.
-At other epsilons it is as many as have the same epsilon squared times people."""
+"""People from which on, at epsilon 1, finer blocks have less error than :data:`ORDERED`."""
+# At other epsilons it is as many as have the same epsilon squared times people.
 
 FINER: dict[float, tuple[Relative, ...]] = {
     1.0: (
@@ -113,8 +114,8 @@ LABELLED: dict[float, tuple[Relative, ...]] = {
         ("blocks", 0, 0, 0.13),
     ),
 }
-"""Default mixtures of labels (first size) and an ordered axis (second size) by epsilon. A set of
-labels has half of them, at most four."""
+"""Default mixtures of labels (first size) and an ordered axis (second size) by epsilon."""
+# A set of labels has half of them, at most four.
 
 _LEAST = 0.01
 """Interpolated shares below this are left out."""
@@ -126,25 +127,13 @@ def default_boxes(domain: Product, epsilon: float, *, users: int | None = None) 
     Between two rows of the table shares are linear in the logarithm of epsilon, over the parts of
     both rows. Below the first row and above the last one these are used.
 
-    Parameters
-    ----------
-    domain : Product
-        At least one axis is ordered.
-    epsilon : float
-        In (0, 24].
-    users : int, optional
-        Expected number of people, which must be public. Two ordered axes get finer blocks where
+    domain: At least one axis is ordered.
+    epsilon: In (0, 24].
+    users: Expected number of people, which must be public. Two ordered axes get finer blocks where
         there are many. Default: not many.
+    returns: Shares sum to 1 within 1e-9.
 
-    Returns
-    -------
-    tuple of (kind, sizes, share)
-        Shares sum to 1 within 1e-9.
-
-    Raises
-    ------
-    ArgumentError
-        When both axes are labels: then every randomizer of labels does.
+    Raises ArgumentError when both axes are labels: then every randomizer of labels does.
 
     Examples
     --------
@@ -407,11 +396,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
 def blocks_of(axis: Domain, size: int | None) -> NDArray[np.int64]:
     """Return the block of each symbol of an axis: int64 [symbols].
 
-    Parameters
-    ----------
-    axis : Domain
-    size : int or None
-        Neighboring bins in a block. The last block may have fewer. A symbol that is no bin is a
+    size: Neighboring bins in a block. The last block may have fewer. A symbol that is no bin is a
         block of its own. None: all symbols are one block.
     """
     return _blocks_at(axis, size, np.arange(axis.size, dtype=np.int64))

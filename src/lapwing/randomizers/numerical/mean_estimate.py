@@ -45,15 +45,8 @@ class MeanEstimate:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the mean, if its error is Gaussian.
 
-        Parameters
-        ----------
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
-
-        Returns
-        -------
-        tuple of float
-            Lower and upper end, in the unit of the domain.
+        level: Confidence level, in (0, 1). Default: 0.95.
+        returns: Lower and upper end, in the unit of the domain.
         """
         if not 0 < level < 1:
             raise ArgumentError(f"the level of an interval must be between 0 and 1, got {level}")
@@ -66,11 +59,8 @@ def grid_points(domain: Domain) -> tuple[float, float]:
 
     They are the middles of the bins of an interval, or the whole numbers themselves.
 
-    Raises
-    ------
-    DomainError
-        When they are not evenly spaced on a line: labels, atoms, a missing bin, a circle or a
-        logarithmic scale.
+    Raises DomainError when they are not evenly spaced on a line: labels, atoms, a missing bin, a
+    circle or a logarithmic scale.
     """
     check_no_overflow(domain, name="a randomizer for means")
     if isinstance(domain, Integers) and domain.missing_index is None:

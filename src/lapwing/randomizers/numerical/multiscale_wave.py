@@ -32,19 +32,19 @@ from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 from lapwing.randomizers.numerical.square_wave import SquareWave, mutual_information_width
 
 Wave = tuple[str, float, float]
-"""("wave", multiple of the mutual-information width, share), ("subset", cells, share) or
-("affine", cells, share)."""
+"""Component: ("wave", multiple, share), ("subset", cells, share) or ("affine", cells, share)."""
+# The multiple is of the mutual-information width.
 
 WHOLE = 256
 """In a table, subsets of this many cells stand for the finest, however many bins there are."""
 
 FINE = 0.25
-"""On more bins this part of their share goes to single bins. A subset tells of each of its cells
-equally much however many there are, so one of single bins tells of :data:`WHOLE` cells little, and
-it is these that a column is made of, but only single bins find a heavy value. By Bayes risk a
-quarter costs 1 to 2 % at the edges of the cells up to epsilon 2, a half twice that, and none could
-double the error within cells where there are such values. On made-up columns a width between the
-two gained nothing."""
+"""Part of their share that goes to single bins, on more bins."""
+# A subset tells of each of its cells equally much however many there are, so one of single bins
+# tells of :data:`WHOLE` cells little, and it is these that a column is made of, but only single
+# bins find a heavy value. By Bayes risk a quarter costs 1 to 2 % at the edges of the cells up to
+# epsilon 2, a half twice that, and none could double the error within cells where there are such
+# values. On made-up columns a width between the two gained nothing.
 
 SUBSETS = (8, 16, 64, WHOLE)
 """Cells of the subsets in the default mixture, in the order of their shares."""
@@ -76,11 +76,11 @@ DEFAULT_MIXTURES = {
     6.0: MixtureRow((0.45, 0.95, 1.5, 2.2), (0.13, 0.17, 0.28, 0.29), (0, 0, 0, 0.13)),
     8.0: MixtureRow((5.0, 5.0, 8.3, 8.3), (0.24, 0.24, 0.10, 0.10), (0, 0, 0, 0.32)),
 }
-"""The default mixtures by epsilon. They were designed against the error about the people who
-reported, for smooth, rough and atomic columns at once, from the information of the reports. At
-epsilon 8 the mutual-information width is less than a third of a 256th, so waves several times wider
-keep more values: windows of 3 and 5 bins of 256. See `benchmarks/accuracy/local/large_epsilon.py`.
-"""
+"""The default mixtures by epsilon."""
+# They were designed against the error about the people who reported, for smooth, rough and atomic
+# columns at once, from the information of the reports. At epsilon 8 the mutual-information width is
+# less than a third of a 256th, so waves several times wider keep more values: windows of 3 and 5
+# bins of 256. See `benchmarks/accuracy/local/large_epsilon.py`.
 
 BITS = 16
 """Sets of at most so many cells are sent as bits, larger ones by the name of an affine set."""
@@ -95,15 +95,8 @@ def default_mixture(epsilon: float) -> tuple[Wave, ...]:
     Below the first row and above the last one these rows are used. Waves of the same width are one
     component. Shares sum to 1 within 1e-9.
 
-    Parameters
-    ----------
-    epsilon : float
-        Privacy parameter of one report, in (0, 24], in nats.
-
-    Returns
-    -------
-    tuple of (kind, size, share)
-        Mixture components, as :class:`MultiscaleWave` takes them.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    returns: Mixture components, as :class:`MultiscaleWave` takes them.
 
     Notes
     -----
@@ -273,12 +266,9 @@ def _component(row: Any) -> Wave:
 def fitted(table: Sequence[Wave], domain: Domain) -> tuple[Wave, ...]:
     """Return a table for the symbols of a domain, each set in the fewest bytes.
 
-    Parameters
-    ----------
-    table : sequence of (kind, size, share)
-        As :func:`default_mixture` returns it: subsets of :data:`WHOLE` cells stand for the finest.
-    domain : Domain
-        Two symbols for values outside do not make its bins many.
+    table: As :func:`default_mixture` returns it: subsets of :data:`WHOLE` cells stand for the
+        finest.
+    domain: Two symbols for values outside do not make its bins many.
     """
     size = domain.size
     many = domain.inside_size > WHOLE

@@ -29,18 +29,11 @@ from lapwing.randomizers.window_counts import spread_in_circular_windows, spread
 def mutual_information_width(epsilon: Fraction | float, *, circular: bool = False) -> float:
     """Return the half-width b that maximizes a bound on the information in a report.
 
-    Parameters
-    ----------
-    epsilon : Fraction or float
-        Privacy parameter of one report, in (0, 24], in nats.
-    circular : bool
-        Whether the domain is a circle of length 1 instead of the interval [0, 1]. Default: False.
-
-    Returns
-    -------
-    float
-        Half-width in (0, 1/2), as a part of the domain's length. As epsilon tends to 0 it tends to
-        1/2 on the interval, and to 1/4 on the circle.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats.
+    circular: Whether the domain is a circle of length 1 instead of the interval [0, 1]. Default:
+        False.
+    returns: Half-width in (0, 1/2), as a part of the domain's length. As epsilon tends to 0 it
+        tends to 1/2 on the interval, and to 1/4 on the circle.
 
     Notes
     -----
@@ -78,23 +71,13 @@ def mutual_information_width(epsilon: Fraction | float, *, circular: bool = Fals
 def half_window(points: int, width: float, *, circular: bool, coprime: bool) -> int:
     """Return the points of a window on either side of its center.
 
-    Parameters
-    ----------
-    points : int
-        Points of the grid of the values.
-    width : float
-        Half of the window as a part of the domain's length.
-    circular : bool
-        Whether the domain is a circle.
-    coprime : bool
-        On a circle, whether to take the next narrower window whose length shares no divisor with
-        the circle's. The spectrum of a window that does has zeros, so some distributions would give
-        the same reports.
-
-    Returns
-    -------
-    int
-        Points on either side, at least 0.
+    points: Points of the grid of the values.
+    width: Half of the window as a part of the domain's length.
+    circular: Whether the domain is a circle.
+    coprime: On a circle, whether to take the next narrower window whose length shares no divisor
+        with the circle's. The spectrum of a window that does has zeros, so some distributions would
+        give the same reports.
+    returns: Points on either side, at least 0.
     """
     half = int(width * points)
     if not circular:

@@ -67,12 +67,7 @@ def _read(path: Path) -> PageFile:
 
 
 class PageFiles:
-    """Answers with the files as they were when it was made.
-
-    Parameters
-    ----------
-    files : mapping of str to PageFile
-    """
+    """Answers with the files as they were when it was made."""
 
     def __init__(self, files: Mapping[str, PageFile]) -> None:
         self._files = files

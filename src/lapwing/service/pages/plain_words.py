@@ -205,13 +205,8 @@ _DISTANCES = {
 def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str, Any]:
     """Return the errors that so many reports have, and how many a wanted error needs.
 
-    Parameters
-    ----------
-    survey : Survey
-    reports : int
-        That are here.
-    error : float, optional
-        What is wanted of the first distance, in (0, 1).
+    reports: That are here.
+    error: What is wanted of the first distance, in (0, 1).
     """
     domain, epsilon = survey.randomizer.domain, survey.guarantee.epsilon
     try:

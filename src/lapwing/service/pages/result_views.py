@@ -58,10 +58,7 @@ def embedded(values: Any) -> str:
 def result_view(document: Document) -> dict[str, Any]:
     """Return what the page of one result shows.
 
-    Parameters
-    ----------
-    document : mapping
-        As :meth:`lapwing.service.results.Results.document` returns it.
+    document: As :meth:`lapwing.service.results.Results.document` returns it.
     """
     missing, band = document.get("missing"), document["band"]
     head = {
@@ -267,10 +264,7 @@ def _values_name(document: Document) -> str:
 def difference_view(document: Document) -> dict[str, Any]:
     """Return what the page of a comparison shows.
 
-    Parameters
-    ----------
-    document : mapping
-        As :meth:`lapwing.service.results.Results.document` returns it of two.
+    document: As :meth:`lapwing.service.results.Results.document` returns it of two.
     """
     unit: Unit = document["unit"]
     same_epoch = document["epoch"] == document["against"]

@@ -38,8 +38,8 @@ QUERY = ("epoch", "segment", "level", "against", "low", "high", "error", "wait")
 LEVELS = ("0.8", "0.9", "0.95", "0.99", "0.999")
 
 QUICK_ALARM = 256
-"""Symbols up to which a page looks for fabricated reports unasked: above, it takes seconds, and
-results that are asked for meanwhile would wait for it."""
+"""Symbols up to which a page looks for fabricated reports unasked."""
+# Above, it takes seconds, and results that are asked for meanwhile would wait for it.
 
 PATIENCE = 0.3
 """Seconds that a page waits for a result. A later one is put in by a script, or by a click."""
@@ -52,19 +52,11 @@ MOST_SIGNS = 100
 class Wish:
     """What the form of a survey's page asks for.
 
-    Parameters
-    ----------
-    epoch : str
-    segment : str
-        "" is everybody.
-    level : str
-        One of the levels of the form.
-    against : str
-        "epoch:NAME", "segment:LABEL", or "" for no comparison.
-    low, high : str
-        Ends of a range. "" is open.
-    error : str
-        The error that is wanted, or "".
+    segment: "" is everybody.
+    level: One of the levels of the form.
+    against: "epoch:NAME", "segment:LABEL", or "" for no comparison.
+    low, high: Ends of a range. "" is open.
+    error: The error that is wanted, or "".
     """
 
     epoch: str

@@ -43,15 +43,9 @@ class Row(NamedTuple):
 class Counting:
     """A survey as its collector uses it.
 
-    Parameters
-    ----------
-    document : bytes
-        The JSON of the survey.
+    document: The JSON of the survey.
 
-    Raises
-    ------
-    FormatError
-        When it is no survey.
+    Raises FormatError when it is no survey.
     """
 
     def __init__(self, document: bytes) -> None:
@@ -68,10 +62,7 @@ class Counting:
     def tally(self, records: bytes) -> Tally:
         """Return the exact tally of some records.
 
-        Raises
-        ------
-        ReportError
-            With the position of the first report that cannot occur.
+        Raises ReportError with the position of the first report that cannot occur.
         """
         return self.survey.tally(self._reports(records))
 
@@ -92,10 +83,7 @@ class Counting:
         Nothing is counted where the records are shorter: a few reports of a large domain cost no
         look at the domain.
 
-        Raises
-        ------
-        ReportError
-            When a report cannot occur.
+        Raises ReportError when a report cannot occur.
         """
         if not self.is_log and self.counts_bytes < len(records):
             return self.counted(cast(CountTally, self.tally(records)))
@@ -134,10 +122,7 @@ class Counting:
     def total(self, rows: Iterable[Row]) -> Tally:
         """Return the tally of everything in some rows.
 
-        Raises
-        ------
-        StoreError
-            When a row cannot be of this survey: the database is damaged.
+        Raises StoreError when a row cannot be of this survey: the database is damaged.
         """
         if self.is_log:
             runs = [run for row in rows for run in self._runs(row)]
@@ -224,15 +209,9 @@ def fold_group(
 ) -> bool:
     """Fold rows of one group, as many as one transaction takes. Return whether more are there.
 
-    Parameters
-    ----------
-    transaction : Transaction
-    epoch, segment : int
-        The group.
-    counting : callable
-        Returns the Counting of a fingerprint.
-    share, fold_lock : str
-        As of the Driver.
+    epoch, segment: The group.
+    counting: Returns the Counting of a fingerprint.
+    share, fold_lock: As of the Driver.
     """
     if fold_lock:
         # Two that fold one group would each write a row without what the other has counted.

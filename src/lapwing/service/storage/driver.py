@@ -47,8 +47,7 @@ class Driver(Protocol):
     """What a SELECT ends with whose rows this transaction is about to change."""
 
     fold_lock: str
-    """The statement that waits until nobody else folds the group of a number. "" where nobody
-    can."""
+    """Statement that waits until nobody else folds the group of a number, or ""."""
 
     def writing(self) -> AbstractContextManager[Transaction]:
         """Open a transaction alone. On disk when the block has ended, undone when it raises.
@@ -108,16 +107,9 @@ class Migration(NamedTuple):
 def migrations(folder: Path = FOLDER, *, translated: Callable[[str], str] = str) -> list[Migration]:
     """Return the steps of a folder. Their numbers are 1, 2, 3...
 
-    Parameters
-    ----------
-    folder : Path
-    translated : callable
-        Returns a statement of SQLite in the dialect of another database.
+    translated: Returns a statement of SQLite in the dialect of another database.
 
-    Raises
-    ------
-    FormatError
-        When a number is left out or given twice.
+    Raises FormatError when a number is left out or given twice.
     """
     steps: list[Migration] = []
     for path in sorted(folder.glob("*.sql")):
@@ -134,18 +126,10 @@ def migrations(folder: Path = FOLDER, *, translated: Callable[[str], str] = str)
 def migrate(steps: list[Migration], version: int, run: Callable[[Migration], None]) -> None:
     """Bring a database of a version to the newest.
 
-    Parameters
-    ----------
-    steps : list of Migration
-    version : int
-        Of the database, 0 when it is new.
-    run : callable
-        Runs one step and notes its number, in one transaction.
+    version: Of the database, 0 when it is new.
+    run: Runs one step and notes its number, in one transaction.
 
-    Raises
-    ------
-    FormatError
-        When newer software made the database.
+    Raises FormatError when newer software made the database.
     """
     newest = len(steps)
     if version > newest:

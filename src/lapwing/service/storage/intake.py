@@ -13,8 +13,9 @@ from lapwing.service.storage.counting import Counting, Row
 from lapwing.service.storage.store import ALREADY, STORED, Outcome, Upload, Verdict
 
 DIGEST_BYTES = 16
-"""Of the SHA-256 of a batch that are kept. Who finds two batches that share them, by 2^64 hashes,
-has one of the two counted, as with any two batches of one id."""
+"""Bytes of the SHA-256 of a batch that are kept."""
+# Who finds two batches that share them, by 2^64 hashes, has one of the two counted, as with any two
+# batches of one id.
 
 _STORED = Outcome(STORED)
 
@@ -56,17 +57,10 @@ def refusal(place: Place) -> Problem | None:
 class Intake:
     """The uploads of one transaction.
 
-    Parameters
-    ----------
-    uploads : sequence of Upload
-    places : mapping
-        Where they go, by fingerprint and name of the epoch: a Place, or why there is none.
-    known : callable
-        Returns the digests of those ids that an epoch has.
-    token : callable
-        Returns whether a token of a survey is used, None when it has none such.
-    counting : callable
-        Returns the Counting of a fingerprint.
+    places: Where they go, by fingerprint and name of the epoch: a Place, or why there is none.
+    known: Returns the digests of those ids that an epoch has.
+    token: Returns whether a token of a survey is used, None when it has none such.
+    counting: Returns the Counting of a fingerprint.
     """
 
     def __init__(

@@ -38,18 +38,11 @@ def next_look(
 ) -> set[str] | None:
     """Return the segments that a new look shows. None while there must be no new look.
 
-    Parameters
-    ----------
-    before : mapping of str to SegmentLook
-        Each segment at the last look. Empty where there was none.
-    counts : mapping of str to int
-        Reports of each segment now.
-    minimum : int
-        More reports that the whole needs.
-    least : int, optional
-        More reports that a segment needs, at least `minimum`. None: the survey has no segments.
-    last : bool
-        Whether the epoch has closed, so that nothing is gained by waiting for a better look.
+    before: Each segment at the last look. Empty where there was none.
+    counts: Reports of each segment now.
+    minimum: More reports that the whole needs.
+    least: More reports that a segment needs, at least `minimum`. None: the survey has no segments.
+    last: Whether the epoch has closed, so that nothing is gained by waiting for a better look.
 
     Notes
     -----
@@ -116,13 +109,8 @@ def next_look(
 def rests(epoch: StoredEpoch, now: float, *, answers: str) -> bool:
     """Return whether an epoch gets no new look before it has closed.
 
-    Parameters
-    ----------
-    epoch : StoredEpoch
-    now : float
-        Seconds since 1970.
-    answers : str
-        As `Survey.answers`.
+    now: Seconds since 1970.
+    answers: As `Survey.answers`.
 
     Notes
     -----
@@ -154,12 +142,8 @@ def final_look(
 ) -> Look:
     """Return what is shown of a closed epoch: a last look, or the one before if that cannot be.
 
-    Parameters
-    ----------
-    epoch : int
-        Its number.
-    before, counts, minimum, least
-        As of :func:`next_look`.
+    epoch: Its number.
+    before, counts, minimum, least: As of :func:`next_look`.
 
     Notes
     -----

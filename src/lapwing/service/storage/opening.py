@@ -14,22 +14,13 @@ from lapwing.service.storage.sqlite_driver import SqliteDriver
 class SqliteStore(Store):
     """A :class:`Store` in a file. One process writes it.
 
-    Parameters
-    ----------
-    path : Path or str
-        Made when it is not there. Beside it stand ``-wal`` and ``-shm``, which belong to it, and
+    path: Made when it is not there. Beside it stand ``-wal`` and ``-shm``, which belong to it, and
         ``.lock``.
-    reading : bool
-        Whether it is only read, alongside the collector that may hold it.
-    migrations : Path
-        Folder of the migrations.
+    reading: Whether it is only read, alongside the collector that may hold it.
+    migrations: Folder of the migrations.
 
-    Raises
-    ------
-    StoreError
-        When another collector holds the file, or it cannot be opened.
-    FormatError
-        When it is another program's file, damaged, or of an unknown version.
+    Raises StoreError when another collector holds the file, or it cannot be opened.
+    Raises FormatError when it is another program's file, damaged, or of an unknown version.
     """
 
     def __init__(
@@ -41,19 +32,11 @@ class SqliteStore(Store):
 class PostgresStore(Store):
     """A :class:`Store` in a PostgreSQL database, which several collectors may share.
 
-    Parameters
-    ----------
-    address : str
-        ``postgresql://user@host/name``. A password stands in PGPASSWORD or a password file.
-    migrations : Path
-        Folder of the migrations.
+    address: ``postgresql://user@host/name``. A password stands in PGPASSWORD or a password file.
+    migrations: Folder of the migrations.
 
-    Raises
-    ------
-    StoreError
-        When it cannot be reached, or does not keep what it has acknowledged.
-    FormatError
-        When its tables are of an unknown version.
+    Raises StoreError when it cannot be reached, or does not keep what it has acknowledged.
+    Raises FormatError when its tables are of an unknown version.
     """
 
     def __init__(self, address: str, *, migrations: Path = FOLDER) -> None:
@@ -65,19 +48,11 @@ class PostgresStore(Store):
 def open_store(address: str, *, reading: bool = False) -> Store:
     """Return the open store of an address.
 
-    Parameters
-    ----------
-    address : str
-        ``postgresql://...``, ``sqlite:///path`` (an absolute path has four slashes) or a path.
-    reading : bool
-        Whether it is only read, alongside the collector that holds it.
+    address: ``postgresql://...``, ``sqlite:///path`` (an absolute path has four slashes) or a path.
+    reading: Whether it is only read, alongside the collector that holds it.
 
-    Raises
-    ------
-    ArgumentError
-        When it is no such address.
-    StoreError, FormatError
-        When the database cannot be used.
+    Raises ArgumentError when it is no such address.
+    Raises StoreError, FormatError when the database cannot be used.
     """
     scheme, mark, rest = address.partition("://")
     if not mark:

@@ -100,19 +100,11 @@ class PostgresTransaction:
 class PostgresDriver:
     """A PostgreSQL database of collectors. See :class:`Driver`.
 
-    Parameters
-    ----------
-    address : str
-        ``postgresql://user@host/name``. A password stands in PGPASSWORD or a password file.
-    folder : Path
-        Of the migrations.
+    address: ``postgresql://user@host/name``. A password stands in PGPASSWORD or a password file.
+    folder: Of the migrations.
 
-    Raises
-    ------
-    StoreError
-        When it cannot be reached, or does not keep what it has acknowledged.
-    FormatError
-        When its tables are of an unknown version.
+    Raises StoreError when it cannot be reached, or does not keep what it has acknowledged.
+    Raises FormatError when its tables are of an unknown version.
     """
 
     share = " FOR SHARE"

@@ -133,10 +133,7 @@ _TOKEN = "SELECT used FROM upload_tokens WHERE survey = ?1 AND digest = ?2"
 class Store:
     """Surveys, epochs, tallies and batches, in the tables of a database.
 
-    Parameters
-    ----------
-    driver : Driver
-        An open database whose tables are of the newest version. It is closed where the store
+    driver: An open database whose tables are of the newest version. It is closed where the store
         cannot be made.
 
     Notes
@@ -186,10 +183,7 @@ class Store:
     def add_survey(self, survey: StoredSurvey) -> bool:
         """Keep a survey. Return False, and change nothing, when it is there already.
 
-        Raises
-        ------
-        FormatError
-            When the document is no survey, or another one than the fingerprint says.
+        Raises FormatError when the document is no survey, or another one than the fingerprint says.
         """
         _check_new(survey)
         with self._driver.writing() as transaction:
@@ -216,13 +210,9 @@ class Store:
 
         A survey that exists keeps its terms. What it says to people is that of this document.
 
-        Raises
-        ------
-        FormatError
-            As :meth:`add_survey`.
-        ArgumentError
-            When the survey is retired, or the name of the epoch is not legal or taken. When the
-            text is another one, and an epoch of the former text can still be answered.
+        Raises FormatError as :meth:`add_survey`.
+        Raises ArgumentError when the survey is retired, or the name of the epoch is not legal or
+        taken. When the text is another one, and an epoch of the former text can still be answered.
         """
         _check_new(survey)
         check_epoch(epoch)
@@ -372,13 +362,8 @@ class Store:
     def note_first_look(self, survey: str, epoch: str, *, mark: int, time: int) -> None:
         """Note a first look that found an epoch at its end, unless there is one already.
 
-        Parameters
-        ----------
-        survey, epoch : str
-        mark : int
-            A number that no other look has.
-        time : int
-            What the clock said, in seconds since 1970.
+        mark: A number that no other look has.
+        time: What the clock said, in seconds since 1970.
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
@@ -466,17 +451,10 @@ class Store:
     ) -> Tally:
         """Return the tally of an epoch, or of one of its segments ("other": of none).
 
-        Parameters
-        ----------
-        survey, epoch : str
-        segment : str, optional
-        shown : bool
-            Whether it is that of what is shown (:meth:`look`): else of all reports that there are.
+        shown: Whether it is that of what is shown (:meth:`look`): else of all reports that there
+            are.
 
-        Raises
-        ------
-        ArgumentError
-            When the survey has no such segment.
+        Raises ArgumentError when the survey has no such segment.
         """
         with self._driver.reading() as transaction:
             place = self._place(transaction, survey, epoch)
@@ -702,12 +680,8 @@ class Store:
     def import_(self, chunks: Iterable[bytes]) -> str:
         """Keep what :meth:`export` yielded, all or nothing. Return the survey's fingerprint.
 
-        Raises
-        ------
-        FormatError
-            When the file is not an export, of an unknown version or damaged.
-        ArgumentError
-            When the survey is there already.
+        Raises FormatError when the file is not an export, of an unknown version or damaged.
+        Raises ArgumentError when the survey is there already.
         """
         with self._driver.writing() as transaction:
             survey = imported(transaction, chunks)

@@ -19,15 +19,9 @@ from lapwing.service.storage.driver import FOLDER, Migration, Value, migrate, mi
 class FileLock:
     """The one collector of a file.
 
-    Parameters
-    ----------
-    path : Path
-        Of the lock, next to what it guards. It stays there, empty.
+    path: Of the lock, next to what it guards. It stays there, empty.
 
-    Raises
-    ------
-    StoreError
-        When another process holds it.
+    Raises StoreError when another process holds it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -62,10 +56,7 @@ class FileLock:
     def release(self, *, discard: bool = False) -> None:
         """Let another process hold it.
 
-        Parameters
-        ----------
-        discard : bool
-            Whether its file goes, if this one made it.
+        discard: Whether its file goes, if this one made it.
         """
         if discard and self._made:
             self._path.unlink(missing_ok=True)
@@ -120,21 +111,12 @@ class SqliteTransaction:
 class SqliteDriver:
     """A SQLite database of a collector. See :class:`Driver`.
 
-    Parameters
-    ----------
-    path : Path
-        Made when it is not there.
-    reading : bool
-        Whether it is only read, alongside the collector that may hold it.
-    folder : Path
-        Of the migrations.
+    path: Made when it is not there.
+    reading: Whether it is only read, alongside the collector that may hold it.
+    folder: Of the migrations.
 
-    Raises
-    ------
-    StoreError
-        When another collector holds the file, or it cannot be opened.
-    FormatError
-        When it is another program's file, damaged, or of an unknown version.
+    Raises StoreError when another collector holds the file, or it cannot be opened.
+    Raises FormatError when it is another program's file, damaged, or of an unknown version.
     """
 
     share = ""
@@ -284,10 +266,7 @@ class SqliteDriver:
     def backup(self, path: Path) -> None:
         """Write a copy of everything, as of one moment, while reports keep coming.
 
-        Raises
-        ------
-        ArgumentError
-            When the file is there already.
+        Raises ArgumentError when the file is there already.
         """
         path = Path(path)
         if path.exists():

@@ -173,13 +173,9 @@ def _batches(transaction: Transaction, epoch: int) -> Iterator[dict[str, Any]]:
 def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
     """Keep the state of a survey. Return its fingerprint.
 
-    Raises
-    ------
-    FormatError
-        When the file is not one of these, of an unknown version or damaged, or holds what no
-        collector can have written. The message names the line.
-    ArgumentError
-        When the survey is there already.
+    Raises FormatError when the file is not one of these, of an unknown version or damaged, or holds
+    what no collector can have written. The message names the line.
+    Raises ArgumentError when the survey is there already.
     """
     kept: _Import | None = None
     for number, document in _checked(chunks):

@@ -21,19 +21,12 @@ Role = Literal["admin", "analyst", "monitor"]
 class StoredSurvey:
     """A survey, and what its collector has decided about it.
 
-    Parameters
-    ----------
-    fingerprint : str
-        64 hex digits.
-    document : bytes
-        The survey's canonical JSON, as devices get it.
-    state : "draft", "published" or "retired"
-    minimum : int
-        Reports below which nothing is shown, at least 1.
-    upload : "open" or "tokens"
-        Who may report: everybody, or whoever has an unused token.
-    retention_days : int, optional
-        How long an epoch's reports are kept after it has closed. None: until they are deleted.
+    fingerprint: 64 hex digits.
+    document: The survey's canonical JSON, as devices get it.
+    minimum: Reports below which nothing is shown, at least 1.
+    upload: Who may report: everybody, or whoever has an unused token.
+    retention_days: How long an epoch's reports are kept after it has closed. None: until they are
+        deleted.
     """
 
     fingerprint: str
@@ -57,18 +50,11 @@ class FormerNotice(NamedTuple):
 class StoredEpoch:
     """A stretch of time in which a survey is answered once.
 
-    Parameters
-    ----------
-    name : str
-    state : "planned", "open", "grace" or "closed"
-        What uploads are judged by. It only ever goes forward, so that a clock which jumps back
+    state: What uploads are judged by. It only ever goes forward, so that a clock which jumps back
         cannot open again what was closed.
-    opens, closes : int, optional
-        Seconds since 1970 (UTC). None: by hand.
-    grace_seconds : int
-        How long after it closes what devices still hold is taken.
-    text_version : int
-        How many texts the survey had before the one that people are asked in it.
+    opens, closes: Seconds since 1970 (UTC). None: by hand.
+    grace_seconds: How long after it closes what devices still hold is taken.
+    text_version: How many texts the survey had before the one that people are asked in it.
     """
 
     name: str

@@ -23,9 +23,10 @@ LARGEST_GROUP = 512
 FEWEST_TOGETHER = 4
 GATHER_SHARE = 0.5
 GATHER_SECONDS = 0.004
-"""Who was just answered mostly comes again at once. Where so many were in hand, the next group
-waits for as many: a share of the time that the latest took, and no longer than this. Else half of
-them would just miss it, and every sync would be shared by half as many."""
+"""Longest wait for those who were just answered, who mostly come again at once."""
+# Where so many were in hand, the next group waits for as many: a share of the time that the latest
+# took, and no longer than this. Else half of them would just miss it, and every sync would be
+# shared by half as many.
 
 IDLE_SECONDS = 1.0
 """Without uploads, after which everything is folded."""
@@ -42,12 +43,9 @@ class _Waiting(NamedTuple):
 class Writer:
     """The only one that calls `Store.store`.
 
-    Parameters
-    ----------
-    store : Store
-        Stays open when the writer stops.
-    most_waiting, most_waiting_bytes : int
-        Uploads, and bytes of reports, that may wait. More are refused at once.
+    store: Stays open when the writer stops.
+    most_waiting, most_waiting_bytes: Uploads, and bytes of reports, that may wait. More are refused
+        at once.
 
     Notes
     -----
@@ -94,10 +92,7 @@ class Writer:
 
         Called on an event loop, whose future it is.
 
-        Raises
-        ------
-        StoreBusyError
-            When too many wait, or the writer stops.
+        Raises StoreBusyError when too many wait, or the writer stops.
         """
         size = len(upload.batch.records)
         loop = get_running_loop()
