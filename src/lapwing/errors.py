@@ -115,7 +115,8 @@ class LapwingError(Exception):
         names = "|".join(map(re.escape, self.others))
 
         def said(text: str) -> str:
-            return re.sub(rf"\b({names})\b", lambda found: named(found[0]), text) if names else text
+            whole = rf"(?<![\w-])(?:{names})(?![\w-])"
+            return re.sub(whole, lambda found: named(found[0]), text) if names else text
 
         received = "" if self.received is None else f", got {self.received}"
         advice = "" if self.advice is None else f". {said(self.advice)}"

@@ -99,7 +99,7 @@ def test_segments_of_units(done: Program, tmp_path: Path) -> None:
         (("--most", "2"), "--unit and --most belong together"),
         (("--unit", "who", "--most", "0"), "--most must be from 1 to 1,048,576, got 0"),
         (("--unit", "whom", "--most", "2"), "whom"),
-        (("--unit", "age", "--most", "2"), "--unit must name another column"),
+        (("--unit", "age", "--most", "2"), "--unit must differ from --column"),
         (("--unit", "who", "--most", "2", "--mechanism", "adaptive-quantiles"), "with a unit"),
     ],
 )
@@ -130,7 +130,6 @@ def test_progress_of_units_and_units_of_counts_are_refused(done: Program, lapwin
 
 def test_the_options_that_were_joined_say_where_they_are(lapwing: Program) -> None:
     for words, says in (
-        (("ledger", "l.json", "--create"), "--epsilon and --neighbors"),
         (("new", "--circular"), "--scale circular"),
         (("new", "--categories-file", "l.txt"), "--categories file:PATH"),
     ):

@@ -494,7 +494,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         >>> hours.sample(3, rng=1).round(1).tolist()
         [17.7, 19.9, 8.5]
         """
-        check_whole("the size of a sample", size, low=0, high=2**40, error=ArgumentError)
+        check_whole("size", size, low=0, high=2**40, error=ArgumentError)
         return drawn_values(self.domain, self.mass, size, generator_of(rng))
 
     def _in_numbers(self) -> Distribution:

@@ -113,7 +113,7 @@ class JointDistribution(SummarizedResult, StoredResult):
         """Check that it is a distribution over pairs, and freeze it."""
         if not isinstance(self.domain, Product):
             raise DomainError("a joint distribution needs a Product of two axes")
-        mass = as_numbers(self.mass, name="the masses").ravel().copy()
+        mass = as_numbers(self.mass, name="mass").ravel().copy()
         if mass.size != self.domain.size:
             raise ArgumentError(
                 f"there must be {self.domain.size} masses, one for each cell, got {mass.size}"

@@ -225,8 +225,8 @@ def _value(text: str, name: str) -> Any:
             raise ArgumentError(
                 f"the list of --set {name} must be JSON, for example [0.5, 1, 0.5]"
             ) from None
-    if text in ("true", "false"):
-        return text == "true"
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
     for kind in (int, float):
         try:
             return kind(text)

@@ -106,7 +106,7 @@ class Categories(Unordered):
     def _check_labels(self) -> None:
         if isinstance(self.labels, int | np.integer):
             limits = {"low": 1, "high": MAXIMUM_CATEGORIES}
-            number = check_whole("the number of labels", self.labels, **limits, error=DomainError)
+            number = check_whole("labels", self.labels, **limits, error=DomainError)
             object.__setattr__(self, "labels", number)
             return
         check_list(self.labels, name="labels")
