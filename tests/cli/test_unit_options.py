@@ -128,15 +128,6 @@ def test_progress_of_units_and_units_of_counts_are_refused(done: Program, lapwin
         assert refused.code == 2 and "know their" in refused.complaint
 
 
-def test_the_options_that_were_joined_say_where_they_are(lapwing: Program) -> None:
-    for words, says in (
-        (("new", "--circular"), "--scale circular"),
-        (("new", "--categories-file", "l.txt"), "--categories file:PATH"),
-    ):
-        refused = lapwing(*words)
-        assert refused.code == 2 and says in refused.complaint
-
-
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_person_is_one_whether_written_as_a_float_or_not(
     ending: str, done: Program, tmp_path: Path

@@ -104,7 +104,7 @@ def test_what_is_decoded_is_a_tally(what: Any) -> None:
         lambda one: lw.SpectralPrior().decode(SURVEY.randomizer.channel, one),
     ]
     for way in ways:
-        with pytest.raises(ArgumentError, match="decode needs a tally or a release"):
+        with pytest.raises(ArgumentError, match="tally must be a tally or a release"):
             way(what)
 
 

@@ -102,6 +102,14 @@ _OF_A_DOMAIN = (
 )
 """Options of lapwing new, which other commands take in a file."""
 
+_GUESSED = {
+    "--budget": "--epsilon",
+    "--labels": "--categories",
+    "--min": "--low",
+    "--max": "--high",
+}
+"""Words that people try first, and the option that is meant."""
+
 
 # What typer raises on wrong usage. Its class has moved between versions (click, then typer's own
 # copy); that BadParameter is one of its kind has not.
@@ -251,8 +259,9 @@ def _usage(error: Any) -> str:
             f"{option} belongs to a domain. Use --domain FILE, a survey or a file of: lapwing new "
             f"--domain-only {option} ... -o FILE"
         )
-    near = getattr(error, "possibilities", None)
-    if near:
+    if guess := _GUESSED.get(option):
+        return f"{name} has no {option}. Use {guess}"
+    if near := getattr(error, "possibilities", None):
         message = error.message.rstrip(".") + nearest(option, near)
     if "No such command" in message:
         # Words of our own: those of typer and click change with their versions.

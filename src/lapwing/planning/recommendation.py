@@ -293,7 +293,11 @@ def recommend(
         )
     if not domain.ordered:
         if refine or kind != "typical":
-            raise ArgumentError("labels have no reference columns. Leave kind and refine out")
+            raise ArgumentError(
+                "kind",
+                "is for numbers: labels have no reference columns",
+                advice="Leave kind and refine out",
+            )
         laws = None if like is None else columns_of(domain, like)["like"](0)
         choice = categorical_choice(
             domain,

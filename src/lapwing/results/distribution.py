@@ -131,7 +131,9 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
             raise ArgumentError(
-                "masses must be finite, not negative and sum to 1. Project a signed estimate first"
+                "mass",
+                "must be finite, not negative and sum to 1",
+                advice="Project a signed estimate first",
             )
         # A sum that is one but for rounding is left alone, so that storing changes no bit.
         if abs(float(mass.sum()) - 1) > 1e-12:

@@ -119,7 +119,7 @@ class JointDistribution(SummarizedResult, StoredResult):
                 f"there must be {self.domain.size} masses, one for each cell, got {mass.size}"
             )
         if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
-            raise ArgumentError("masses must be finite, not negative and sum to 1")
+            raise ArgumentError("mass", "must be finite, not negative and sum to 1")
         if abs(float(mass.sum()) - 1) > 1e-12:
             mass /= mass.sum()
         mass.flags.writeable = False

@@ -116,6 +116,7 @@ class AnswerOptions:
     segment: list[str] | None = option(
         "A public label that may accompany a report. Each has its own tally. May be repeated.",
         "LABEL",
+        names={"segments": "--segment"},
     )
     segment_minimum: int | None = option(
         f"Reports that a segment needs before a collector shows it. Default: {MINIMUM}.", "N"

@@ -68,7 +68,11 @@ class GoalOptions:
 
 RULES = (
     Rule("weeks", "is how soon a change is noticed", needs=("change",)),
-    Rule("change", "asks how many people are needed, for any column", excludes=("users", "error", "like")),
+    Rule(
+        "change",
+        "asks how many people are needed, for any column",
+        excludes=("users", "error", "like"),
+    ),
     Rule("error", "asks how many people are needed", excludes=("users",)),
     Rule("like", "says what to plan for", excludes=("kind",)),
     Rule(

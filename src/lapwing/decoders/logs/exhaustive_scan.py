@@ -462,13 +462,15 @@ class Candidates:
         check_list(self.values, name="candidates")
         values = tuple(self.values)
         if not values:
-            raise ArgumentError("there must be at least one candidate")
+            raise ArgumentError("candidates", "must hold at least one value")
         seen: dict[str | int, int] = {}
         for position, value in enumerate(values):
             if seen.setdefault(value, position) != position:
                 raise ArgumentError(
-                    "candidates must all be different, those at positions "
-                    f"{seen[value]} and {position} are not. Drop one"
+                    "candidates",
+                    f"must all be different, those at positions {seen[value]} and {position} are "
+                    "not",
+                    advice="Drop one",
                 )
         object.__setattr__(self, "values", values)
         check_expected_false(self.expected_false)

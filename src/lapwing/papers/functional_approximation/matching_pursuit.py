@@ -323,7 +323,7 @@ class MatchingPursuit(Mechanism):
         if self.form not in ("repaired", "published"):
             raise ArgumentError("form", "must be 'repaired' or 'published'", f"{self.form!r}")
         if not 0 <= self.degree <= 5:
-            raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
+            raise ArgumentError("degree", "must be from 0 to 5", f"{self.degree}")
 
     @property
     def again(self) -> bool:

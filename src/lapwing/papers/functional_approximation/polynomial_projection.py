@@ -213,7 +213,7 @@ class PolynomialProjection(LinearMechanism):
             raise ArgumentError("raw moments are those of the Legendre basis. Use another shape")
         check_noise(self.noise)
         if not 0 <= self.degree <= 5:
-            raise ArgumentError(f"the degree of splines must be from 0 to 5, got {self.degree}")
+            raise ArgumentError("degree", "must be from 0 to 5", f"{self.degree}")
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has enough symbols, and at most 4096.
