@@ -277,10 +277,18 @@ def recommend(
     if isinstance(domain, Product) and any(axis.ordered for axis in domain.domains):
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
-                f"what is predicted for pairs is the {DISTANCE} error. Leave kind and distance out"
+                "kind",
+                f"and distance are chosen for pairs: what is predicted is the {DISTANCE} error",
+                advice="Leave both out",
+                others=("distance",),
             )
         if report_bytes is not None or server_seconds is not None:
-            raise ArgumentError("report_bytes and server_seconds are for labels. Leave them out")
+            raise ArgumentError(
+                "report_bytes",
+                "and server_seconds are for labels",
+                advice="Leave them out",
+                others=("server_seconds",),
+            )
         return recommend_pairs(
             domain,
             epsilon,
@@ -297,6 +305,7 @@ def recommend(
                 "kind",
                 "is for numbers: labels have no reference columns",
                 advice="Leave kind and refine out",
+                others=("kind", "refine"),
             )
         laws = None if like is None else columns_of(domain, like)["like"](0)
         choice = categorical_choice(
@@ -323,7 +332,12 @@ def recommend(
             choice.reason,
         )
     if report_bytes is not None or server_seconds is not None:
-        raise ArgumentError("report_bytes and server_seconds are for labels. Leave them out")
+        raise ArgumentError(
+            "report_bytes",
+            "and server_seconds are for labels",
+            advice="Leave them out",
+            others=("server_seconds",),
+        )
     chosen = _numerical(
         _Plan(domain, epsilon, _checked_distance(distance), kind),
         users=users,

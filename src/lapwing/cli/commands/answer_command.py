@@ -126,8 +126,11 @@ class AskedShares:
         low, high = (number_of(end.text, domain, name=end.flag) for end in (first, last))
         if low > high and not domain.circular:
             raise ArgumentError(
-                f"{first.flag} must not be greater than {last.flag}, got {first.text} and "
-                f"{last.text}"
+                first.flag,
+                f"must not be greater than {last.flag}",
+                f"{first.text} and {last.text}",
+                "Exchange them",
+                others=(last.flag,),
             )
         closed: Closed = "both"
         if first.flag == "--above":

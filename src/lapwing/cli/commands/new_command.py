@@ -193,6 +193,7 @@ RULES = (
     *DOMAIN_RULES,
     Rule("users", _SUITS, excludes=("randomizer",)),
     Rule("like", _SUITS, excludes=("randomizer",)),
+    Rule("segment_minimum", "is the least size of a segment", needs=("segment",)),
     Rule("settings", "belongs to a randomizer", needs=("randomizer",)),
     Rule(
         "",

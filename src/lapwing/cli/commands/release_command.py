@@ -153,16 +153,14 @@ class KindOptions:
             raise ArgumentError("release one file. Count several first: lapwing count")
 
 
-_LOSS = "states the privacy loss"
+_LOSS = "already states the privacy loss"
 
 RULES = (
     Rule("next_round", "takes DATA, --output and --ledger, and no others", only=("data", "ledger")),
     Rule("next_round", "takes DATA, --output and --ledger", needs=("ledger",)),
     Rule("epsilon", _LOSS, excludes=("mu", "rho")),
     Rule("mu", _LOSS, excludes=("rho",)),
-    Rule(
-        "", "missing option '--epsilon': or --mu or --rho", ("epsilon", "mu", "rho", "next_round")
-    ),
+    Rule("", "give one of --epsilon, --mu and --rho", ("epsilon", "mu", "rho", "next_round")),
     Rule(
         "",
         "missing option '--neighbors': replace-one or add-or-remove-one",

@@ -114,7 +114,7 @@ RULES = (
     Rule("shuffle_users", "needs the delta of the shuffled reports", needs=("delta",)),
     Rule("delta", "is for shuffled reports", needs=("shuffle_users",)),
     *(
-        Rule(name, "is about the limit of one person", needs=("budget",))
+        Rule(name, "goes with the limit of one person", needs=("budget",))
         for name in ("rounds", "also", "statement")
     ),
 )

@@ -263,6 +263,7 @@ class DomainOptions(DomainFile):
         number, *others = UNITS
         unit = self.unit or number
         check_choice(unit, name="unit", choices=(number, "whole", *others))
+        check_choice(self.scale or "linear", name="scale", choices=("linear", "log", "circular"))
         given = rest | self._typed("bins", "scale", "closed")
         given["whole"] = unit == "whole"
         given["unit"] = unit = number if unit == "whole" else unit

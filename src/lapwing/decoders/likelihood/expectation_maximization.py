@@ -309,7 +309,10 @@ class ExpectationMaximization:
             )
         if not self.smoothed and self.strength != 1:
             raise ArgumentError(
-                "strength", "belongs to the smoothing", advice="Also pass smoothed=True"
+                "strength",
+                "belongs to the smoothing",
+                advice="Also pass smoothed=True",
+                others=("smoothed",),
             )
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError("seed", "must be a whole number of at least 0", f"{self.seed!r}")
