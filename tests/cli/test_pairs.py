@@ -97,7 +97,7 @@ def test_axes_that_are_wrong_are_refused(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--column", "delay"), "Leave --column out"),
+        (("--column", "delay"), "--column is for one attribute"),
         (("--by", "hour"), "--by must differ from --column"),
     ],
 )

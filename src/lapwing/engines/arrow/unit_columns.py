@@ -21,7 +21,7 @@ def unit_column(one: ColumnValues, name: str, beside: ColumnValues | None) -> st
 
     Its type is checked, and no row is read.
     """
-    found = one.table.column(name, option="--unit", beside=one.name)
+    found = one.table.column(name, option="unit", beside=one.name)
     if found in (one.name, beside.name if beside is not None else None):
         raise ArgumentError("unit", "must differ from column and by", others=("column", "by"))
     if one.table.typed:

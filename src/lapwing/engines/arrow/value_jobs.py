@@ -483,7 +483,7 @@ def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> Column
         if by is not None:
             raise ArgumentError("a column of segments needs a domain that has them: Segmented")
         return None
-    name = one.table.column(by, option="--by", beside=one.name)
+    name = one.table.column(by, option="by", beside=one.name)
     if name == one.name:
         raise ArgumentError("by", "must differ from column", others=("column",))
     return ColumnValues(one.table, name, domain.segmentation, curator=True)

@@ -289,7 +289,7 @@ def _report_column(
 
 def _check_labels(rows: SparkRows, labels: list[str], column: str) -> None:
     for name in labels:
-        if rows.table.column(name, option="--by", beside=column) == column:
+        if rows.table.column(name, option="by", beside=column) == column:
             raise ArgumentError("by", "must name another column than that of the reports")
         if rows.table.typed:
             labels_of(rows.table.empty(name), column=name)
