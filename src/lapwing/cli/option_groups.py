@@ -104,7 +104,7 @@ class Rule(NamedTuple):
         The option that the rule is about, where it is typed. Empty: the rule always holds, and
         `says` is the whole sentence.
     says : str
-        What it is, with its verb.
+        The rest of the sentence about it, from its verb on.
     needs : tuple of str
         Of these at least one must be typed.
     excludes : tuple of str

@@ -152,7 +152,8 @@ def product_of(files: Mapping[str, Path], *, bins: int | None) -> tuple[Domain, 
         raise ArgumentError(
             "axis",
             "must be given twice, once for each attribute",
-            f"{len(files)}; for example --axis delay=delay.json --axis hour=hour.json",
+            str(len(files)),
+            "For example --axis delay=delay.json --axis hour=hour.json",
         )
     from lapwing.planning.pair_recommendation import BINS  # slow to import
 
