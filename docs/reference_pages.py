@@ -384,7 +384,9 @@ The commands end with these codes. With `--json` an error is also one JSON docum
 
 def errors_page() -> str:
     """Return the page of the errors, the warnings and the exit codes."""
-    rows, fields = [], []
+    rows: list[list[str]] = []
+    of_all = _parameters(LapwingError).items()
+    fields = [[f"`LapwingError.{name}`", text] for name, text in of_all]
     for depth, made in _below(LapwingError):
         bases = [base for base in made.__mro__ if base.__module__ == "builtins"]
         rows.append(

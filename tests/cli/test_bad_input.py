@@ -147,7 +147,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     # Data.
     (3, "labels of --categories must all", (*NEW[:-1], "unary-encoding", "--epsilon", "1",
                                          "--categories", "a,a")),
-    (3, "--low must be less than high", (*NEW, "--epsilon", "1", "--low", "2", *INTERVAL[2:])),
+    (3, "--low must be less than --high", (*NEW, "--epsilon", "1", "--low", "2", *INTERVAL[2:])),
     (3, "bins must be", (*NEW, "--epsilon", "1", *INTERVAL[:4], "--bins", "99999999999")),
     (3, "Labels have no order", (*NEW, "--epsilon", "1", "--categories", "a,b")),
     (3, "must be a date such as", (*NEW, "--epsilon", "1", *INTERVAL, "--unit", "date")),

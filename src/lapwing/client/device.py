@@ -636,7 +636,7 @@ def _check_listed(
 def segment_number(survey: Survey, segment: str | None) -> int:
     """Return the number of a segment in batches. A label that is not listed has that of none."""
     if not isinstance(segment, str | None):
-        raise ArgumentError("a segment must be a string, or left out")
+        raise ArgumentError("segment", "must be a string, or left out")
     if segment is None:
         return NO_SEGMENT
     place = place_of(segment, survey.segments)

@@ -266,10 +266,18 @@ def recommend(
     if isinstance(domain, Product) and any(axis.ordered for axis in domain.domains):
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
-                f"what is predicted for pairs is the {DISTANCE} error. Leave kind and distance out"
+                "kind",
+                f"and distance are chosen for pairs: what is predicted is the {DISTANCE} error",
+                advice="Leave both out",
+                others=("distance",),
             )
         if report_bytes is not None or server_seconds is not None:
-            raise ArgumentError("report_bytes and server_seconds are for labels. Leave them out")
+            raise ArgumentError(
+                "report_bytes",
+                "and server_seconds are for labels",
+                advice="Leave them out",
+                others=("server_seconds",),
+            )
         return recommend_pairs(
             domain,
             epsilon,
@@ -282,7 +290,12 @@ def recommend(
         )
     if not domain.ordered:
         if refine or kind != "typical":
-            raise ArgumentError("labels have no reference columns. Leave kind and refine out")
+            raise ArgumentError(
+                "kind",
+                "is for numbers: labels have no reference columns",
+                advice="Leave kind and refine out",
+                others=("kind", "refine"),
+            )
         laws = None if like is None else columns_of(domain, like)["like"](0)
         choice = categorical_choice(
             domain,
@@ -308,7 +321,12 @@ def recommend(
             choice.reason,
         )
     if report_bytes is not None or server_seconds is not None:
-        raise ArgumentError("report_bytes and server_seconds are for labels. Leave them out")
+        raise ArgumentError(
+            "report_bytes",
+            "and server_seconds are for labels",
+            advice="Leave them out",
+            others=("server_seconds",),
+        )
     chosen = _numerical(
         _Plan(domain, epsilon, _checked_distance(distance), kind),
         users=users,

@@ -103,8 +103,9 @@ class PrivacyUnit:
         whole = isinstance(self.name, str) and 0 < len(self.name) <= _LONGEST_NAME
         if not whole or not self.name.isprintable():
             raise ArgumentError(
-                f"the name of a unit must be 1 to {_LONGEST_NAME} printable characters. Rename the "
-                "column"
+                "name",
+                f"must be 1 to {_LONGEST_NAME} printable characters",
+                advice="Rename the column",
             )
         check_whole_field(self, "most", low=1, high=MOST_ROWS)
 

@@ -163,7 +163,7 @@ def amplified_epsilon(
         raise PrivacyError("delta", "must be in (0, 1)", f"{delta}")
     if not 0 < local_epsilon <= 64:
         raise PrivacyError(
-            f"the local epsilon must be greater than 0 and at most 64, got {local_epsilon}"
+            "local_epsilon", "must be greater than 0 and at most 64", f"{local_epsilon}"
         )
 
     laws = [_any_randomizer(local_epsilon, users)]

@@ -178,9 +178,7 @@ class Band:
             When the probability is not in [0, 1].
         """
         if not 0 <= probability <= 1:
-            raise ArgumentError(
-                f"the probability of a quantile must be at least 0 and at most 1, got {probability}"
-            )
+            raise ArgumentError("probability", "must be at least 0 and at most 1", f"{probability}")
         high = self.high if self.below is None else np.append(self.below, self.high[1:])
         upper = np.maximum.accumulate(high)
         lower = np.maximum.accumulate(self.low)

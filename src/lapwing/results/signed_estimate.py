@@ -266,7 +266,7 @@ class SignedEstimate(Stored):
                 )
             return np.asarray(positive / positive.sum())
         raise ArgumentError(
-            f"a projection must be 'simplex' or 'clip-and-normalize', got {projection!r}"
+            "projection", "must be 'simplex' or 'clip-and-normalize'", f"{projection!r}"
         )
 
     def to_document(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, cast, get_args
 import typer
 
 from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, grid, write_figure
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, Level, check_level, target_of
 from lapwing.cli.reading.stored_answers import read_result, read_segment
 from lapwing.cli.reading.truth import Truth, TruthOptions
@@ -69,6 +69,16 @@ class ComparisonOptions:
             raise ArgumentError("--segment is given once for both, or twice, one for each")
 
 
+RULES = (
+    Rule(
+        "truth",
+        "compares one result with the truth",
+        excludes=("second_file", "output", "people", "target", "segment"),
+    ),
+    Rule("", "name what to compare with: a second result, or --truth", ("second_file", "truth")),
+)
+
+
 def compare(
     first_file: Annotated[
         Path, typer.Argument(metavar="FIRST", help="A decoded distribution, or a release.")
@@ -108,15 +118,9 @@ def compare(
     check_level(level)
     named.check_table(named.truth, option="truth")
     if named.truth is not None:
-        if second_file is not None or output is not None or compared != ComparisonOptions():
-            raise ArgumentError(
-                "--truth compares one result with the truth. Leave SECOND, --output, --people, "
-                "--target and --segment out"
-            )
         show_distances(first_file, named, table, out, force=force)
-    elif second_file is None:
-        raise ArgumentError("name what to compare with: a second result, or --truth")
     else:
+        assert second_file is not None  # by the rules
         _show_difference(
             (first_file, second_file), compared, table, out, output=output, force=force, level=level
         )

@@ -357,13 +357,13 @@ class Table:
         self,
         name: str | None,
         *,
-        option: str = "--column",
+        option: str = "column",
         beside: str | None = None,
         labels: bool = False,
     ) -> str:
         """Return the name of a column that exists. Without a name, of the only one.
 
-        option: Which option names it, for messages.
+        option: Which argument names it, for messages.
         beside: Another column that was found by its name, which proves that there is a header.
         labels: Whether the values are labels, which nothing tells from the name of a column.
 
@@ -381,15 +381,16 @@ class Table:
             if proved:
                 commas = not self.header and self.delimiter == ","
                 raise ArgumentError(
-                    f"{option} must name one of the columns of {self.label}: {self._listed()}"
-                    + (f", or, {COMMAS}" * commas)
+                    option,
+                    f"must name one of the columns of {self.label}: {self._listed()}"
+                    + f", or, {COMMAS}" * commas,
                 )
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
             raise ArgumentError(
                 option,
                 f"must name {which} {self.label}, as its first line does",
-                advice=f"{_NO_HEADER}",
+                advice=_NO_HEADER,
             )
         if self.rows == 0 and not self.header and name.isdecimal():
             return name  # nobody stands in the file, so nothing says how many columns it has
@@ -406,7 +407,7 @@ class Table:
                     raise FormatError(f"{self.label} {self.fault}")
                 raise ArgumentError(
                     f"{self.label} has no column {name!r} in its first line. Check the name. "
-                    f"That line is not shown, because it may hold values: {_NO_HEADER}"
+                    f"That line is not shown, because it may hold values. {_NO_HEADER}"
                 )
             raise ArgumentError(
                 f"{self.label} has no column {name!r}{nearest(name, self.names)}. "

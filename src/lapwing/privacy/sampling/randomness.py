@@ -262,7 +262,7 @@ def seeded(seed: int) -> RandomSource:
     >>> lw.seeded(1).words(1) == lw.seeded(1).words(1)
     array([ True])
     """
-    seed = check_whole("a seed", seed, low=0, high=WORD - 1)
+    seed = check_whole("seed", seed, low=0, high=WORD - 1)
     keys = 0
 
     def draw_key() -> bytes:

@@ -223,7 +223,12 @@ class Interval(Domain):
         check_list(self.atoms, name="atoms")
         atoms = {to_number(atom, unit=self.unit, name="atoms") for atom in self.atoms}
         if any(not low <= atom <= high for atom in atoms):
-            raise DomainError("atoms", "must lie between low and high", others=("low", "high"))
+            raise DomainError(
+                "atoms",
+                "must lie between low and high",
+                advice="Leave out what does not, or change low or high",
+                others=("low", "high"),
+            )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         if self.bins is not None:

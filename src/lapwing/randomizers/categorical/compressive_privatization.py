@@ -64,25 +64,29 @@ def given_columns(matrix: Any, *, symbols: int, outputs: int) -> tuple[tuple[str
     try:
         signs = np.asarray(matrix)
     except ValueError:
-        raise ArgumentError("the rows of a matrix must be of equal lengths") from None
+        raise ArgumentError("matrix", "must have rows of equal lengths") from None
     if signs.dtype.kind not in "iufb" or signs.ndim != 2:
         raise ArgumentError(
-            f"a matrix must be numbers of shape [outputs, {symbols}], got {signs.dtype.name} of "
-            f"shape {signs.shape}"
+            "matrix",
+            f"must be numbers of shape [outputs, {symbols}]",
+            f"{signs.dtype.name} of shape {signs.shape}",
         )
     rows = signs.shape[0]
     if signs.shape[1] != symbols or rows < 2 or (outputs and rows != outputs):
         wanted = outputs or "at least 2"
         raise ArgumentError(
-            f"a matrix must have a row for each output ({wanted}) and a column for each of the "
-            f"{symbols} symbols, got shape {signs.shape}"
+            "matrix",
+            f"must have a row for each output ({wanted}) and a column for each of the {symbols} "
+            "symbols",
+            f"shape {signs.shape}",
         )
     wrong = (signs != 1) & (signs != (-1 if (signs == -1).any() else 0))
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
         raise ArgumentError(
-            "the entries of a matrix must all be +1 or -1, or all 1 or 0. The one in row "
-            f"{row}, column {column} is not"
+            "matrix",
+            "must hold entries that are all +1 or -1, or all 1 or 0",
+            advice=f"The one in row {row}, column {column} is not",
         )
     return _hexadecimal(signs > 0), rows
 
@@ -94,10 +98,10 @@ def _hexadecimal(held: NDArray[np.bool_]) -> tuple[str, ...]:
 
 def _text(columns: Any, *, symbols: int, outputs: int) -> tuple[str, ...]:
     if outputs < 2:
-        raise ArgumentError("a matrix as text needs the number of its outputs, at least 2")
+        raise ArgumentError("matrix", "as text needs the number of its outputs, at least 2")
     if len(columns) != symbols:
         raise ArgumentError(
-            f"a matrix must have a column for each of the {symbols} symbols, got {len(columns)}"
+            "matrix", f"must have a column for each of the {symbols} symbols", f"{len(columns)}"
         )
     width = (outputs + 7) // 8
     for number, column in enumerate(columns):
@@ -443,8 +447,9 @@ class CompressivePrivatization(TwoLevel):
             )
         if self.matrix != "balanced" and self.weight is not None:
             raise ArgumentError(
-                "weight is the size of balanced high-probability output sets. "
-                "This matrix has its own, so leave weight out"
+                "weight",
+                "is the size of balanced high-probability output sets",
+                advice="This matrix has its own, so leave weight out",
             )
         if self.matrix == "balanced" and not (
             self.uneven == "refuse" and self.accept_epsilon is None
@@ -458,7 +463,9 @@ class CompressivePrivatization(TwoLevel):
                 "uneven repairs the matrix and accept_epsilon takes it as it is. Give one of them"
             )
         if not isinstance(self.matrix, str) and self.seed:
-            raise ArgumentError("seed draws a matrix. Leave it out when you pass a matrix")
+            raise ArgumentError(
+                "seed", "draws a matrix", advice="Leave it out when you pass a matrix"
+            )
 
     def _settle_outputs(self) -> None:
         size = self.domain.size
