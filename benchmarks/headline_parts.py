@@ -36,7 +36,8 @@ def measured_by(*documents: dict[str, Any]) -> str:
             f"{where['processor']}, {where['cores']} cores, {where['memory_gib']:g} GiB, "
             f"{where['system']}, with load {one['load']['before']:g} before"
         )
-    return f"*Measured by {'; '.join(lines)}.*"
+    sentences = [f"Measured by {'; '.join(lines)}.", *map(results.earlier_default, documents)]
+    return f"*{' '.join(dict.fromkeys(filter(None, sentences)))}*"
 
 
 def file_of(name: str) -> str:

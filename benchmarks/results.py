@@ -55,6 +55,27 @@ class ResultError(ValueError):
     """A document is not a result of a benchmark."""
 
 
+_CHOSEN_SINCE = "2026-11-28T19:49Z"
+"""Since then the default mechanism is that of least predicted error (commit 7605198b2d)."""
+
+_RELEASING = {
+    *("accuracy/central_default", "accuracy/curators_bands", "accuracy/default_release_bands"),
+    *("accuracy/wide_ranges", "accuracy/values_outside", "accuracy/compared_halves"),
+    *("accuracy/round_edges", "accuracy/cut_bands", "accuracy/circle_coverage"),
+}
+"""Benchmarks that release numbers with the default mechanism."""
+
+
+def earlier_default(document: dict[str, Any]) -> str:
+    """Return which mechanism the default of a result was, where another one is chosen today."""
+    if document["name"] not in _RELEASING or document["date"] >= _CHOSEN_SINCE:
+        return ""
+    return (
+        "The default mechanism of that commit was prefix sums with 24 polynomials where there was "
+        "a delta, else a tree of branching 32."
+    )
+
+
 def path_of(name: str) -> Path:
     """Return where the result of a benchmark is kept: in one folder for all families."""
     folder, script = name.split("/")

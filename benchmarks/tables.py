@@ -172,11 +172,13 @@ def provenance(document: dict[str, Any]) -> str:
     if not document["clean"]:
         commit += " with changes since"
     packages = ", ".join(f"{package} {found}" for package, found in document["versions"].items())
+    earlier = results.earlier_default(document)
     return (
         f"*`{document['name']}`, {document['date']}, commit {commit}; {place['processor']}, "
         f"{place['cores']} cores, {place['memory_gib']:g} GiB, {place['system']}; load "
         f"{load['before']:g} before and {load['after']:g} after (the benchmark itself adds 1); "
-        f"{document['seconds']['cpu']:.0f} CPU seconds in all; {packages}.*"
+        f"{document['seconds']['cpu']:.0f} CPU seconds in all; {packages}.{' ' * bool(earlier)}"
+        f"{earlier}*"
     )
 
 

@@ -7,7 +7,7 @@ import copy
 import pytest
 from scipy import stats
 
-from benchmarks import headlines, results, tables
+from benchmarks import headline_parts, headlines, results, tables
 
 PAGES = [
     path.read_text(encoding="utf-8")
@@ -76,3 +76,14 @@ def test_the_line_below_a_table_names_program_commit_and_machine() -> None:
     assert document["commit"][:10] in line
     assert document["machine"]["processor"] in line
     assert "benchmarks/service/uploads.py" in line
+
+
+def test_a_result_says_that_the_default_of_its_commit_was_another_one() -> None:
+    document = copy.deepcopy(headlines.kept("accuracy/curators_bands"))
+    for date, said in (("2026-11-23T01:48Z", True), ("2026-11-29T01:48Z", False)):
+        document["date"] = date
+        for line in (tables.provenance(document), headline_parts.measured_by(document)):
+            assert ("The default mechanism of that commit was prefix sums" in line) == said
+            assert line.startswith("*") and line.endswith(".*") and "  " not in line
+    document |= {"name": "accuracy/coverage", "date": "2026-11-23T01:48Z"}
+    assert "default mechanism" not in tables.provenance(document)

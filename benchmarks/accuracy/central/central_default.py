@@ -146,6 +146,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the distances, and the ratios beside those asked."""
     cells = measured["cells"]
     names = [DEFAULT, ALONE, SMOOTH, BEFORE, *OTHERS, ADAPTIVE, "Haar"]
+    names = [name for name in names if name in cells[0]["scores"]]  # older results have no SMOOTH
     scores = [
         [cell["law"], f"{cell['epsilon']:g}"]
         + [f"{1e4 * cell['scores'][name]['mean']:.0f}" for name in names]
@@ -193,8 +194,9 @@ def default_text(cells: Sequence[dict[str, Any]]) -> str:
     """Return which mechanism the default was, by epsilon."""
     epsilons: dict[str, dict[str, None]] = {}
     for cell in cells:
-        epsilons.setdefault(cell["mechanism"], {})[f"{cell['epsilon']:g}"] = None
-    return ", ".join(f"{name} at ε {' and '.join(those)}" for name, those in epsilons.items())
+        name = cell.get("mechanism", "prefix sums with 24 polynomials")  # of older results
+        epsilons.setdefault(name, {})[f"{cell['epsilon']:g}"] = None
+    return ", ".join(f"{name} at ε {', '.join(those)}" for name, those in epsilons.items())
 
 
 def _coverage(cells: Sequence[dict[str, Any]], repeats: int) -> str:

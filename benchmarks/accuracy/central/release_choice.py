@@ -261,13 +261,14 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         for text, those in (("at most 100", few), ("above 100", rest))
         if those
     ]
-    new = len(settings["new"])
+    new = len(settings.get("new", ()))
     if new:
         parts.append(
             f"The columns that no choice was tuned on ({', '.join(settings['new'])}) alone: "
             f"{_mean_text(cells, EXPECTED, slice(-new, None))}."
         )
-    repeats = [number for grid in settings["grids"] for number in grid["repeats"].values()]
+    counted = [len(cell["scores"][DEFAULT][0]) for cell in cells]
+    repeats = [str(number) for number in dict.fromkeys((min(counted), max(counted)))]
     above = systematic(cells, EXPECTED, MEAN)
     of_columns = systematic(cells, EXPECTED, WORST, each=True)
     return "\n\n".join(
@@ -277,8 +278,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "Geometric means over columns, numbers of people and ε, with standard errors. The best "
             "is chosen on one half of the repeats and scored on the other. Decoded without band, "
             "on 96 cells.",
-            f"{len(settings['columns'])} columns, replaced rows, {min(repeats)} repeats and up to "
-            f"{max(repeats)} of few people. *People expected*: `expected=` is their number.",
+            f"{len(settings['columns'])} columns, replaced rows, {' to '.join(repeats)} "
+            "repeats, most of few people. *People expected*: `expected=` is their number.",
             table(head, rows, texts=4),
             f"Over all settings: {EXPECTED} {_mean_text(cells, EXPECTED)}, {DEFAULT} "
             f"{_mean_text(cells, DEFAULT)} (asked with people expected: {MEAN:g}). "
