@@ -69,6 +69,7 @@ BENCHMARKS = {
     "accuracy/round_edges": "intervals at round edges of real incomes (needs the data folder)",
     "accuracy/cut_bands": "pointwise bands, cut to the simultaneous one",
     "accuracy/density_steps": "peaks that pictures of densities show, true and false",
+    "accuracy/smooth_densities": "density intervals of smooth columns and of rough ones",
     "accuracy/values_outside": "error and coverage of overflow, compared with clipping",
     "accuracy/circle_coverage": "intervals of mean directions and quantiles on a circle",
     "accuracy/central_figures": "the central model: the default beside the paper's four methods",

@@ -388,6 +388,12 @@ TINY: dict[str, dict[str, Any]] = {
     "accuracy/cut_bands": {"people": 500, "epsilon": 1, "repeats": 1},
     "accuracy/circle_coverage": {"people": 300, "bins": 12, "epsilon": 4, "repeats": 1},
     "accuracy/density_steps": {"people": 2_000, "bins": 16, "repeats": 1},
+    "accuracy/smooth_densities": {
+        "people": [2_000],
+        "bins": 32,
+        "epsilons": [2],
+        "repeats": 1,
+    },
     "accuracy/values_outside": {
         "bins": [32],
         "people": [500],

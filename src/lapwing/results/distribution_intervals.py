@@ -156,9 +156,10 @@ class DistributionIntervals:
         self, *, level: float = 0.95, steps: int | None = None, target: Target = "empirical"
     ) -> Steps:
         """Return the shares of so many steps, or of all bins. DomainError for categories."""
-        curve = self.cumulative
+        curve, law = self.cumulative, self._present_uncertainty
         found, _ = found_bins(self.atoms, curve.left, curve.right)
-        error_law = answering(self._present_uncertainty, target)
+        # Fine shapes that steps average out may be in single bins.
+        error_law = answering(law, target) if law is None or not steps else law.about_steps(target)
         return Steps.of_mass(
             self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
         )

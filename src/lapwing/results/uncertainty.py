@@ -44,7 +44,12 @@ __all__ = [
     "normal_critical_value",
 ]
 
-_VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
+_VARIANTS = {
+    "population pointwise",
+    "empirical simultaneous",
+    "population simultaneous",
+    "density",
+}
 """The names that documents have for the fields of Variants."""
 
 _DRAWS = 1000
@@ -72,12 +77,14 @@ class Variants:
     alone. The distribution of the *population* is that of all people they were drawn from, which
     adds the sampling error. The plain error distribution is about the first, at each point alone.
     A posterior has a center and a covariance for each target. It has a wider prior for bands that
-    hold at all points at once.
+    hold at all points at once. Where the reports show a smooth density, the prior of its steps
+    (`density`) is narrower. That error distribution is about the people who reported.
     """
 
     population_pointwise: Uncertainty | None = None
     empirical_simultaneous: Uncertainty | None = None
     population_simultaneous: Uncertainty | None = None
+    density: Uncertainty | None = None
 
     def listed(self) -> dict[str, Uncertainty]:
         """Return those that there are, by their fields, in the order that documents keep."""
@@ -85,6 +92,7 @@ class Variants:
             "population_pointwise": self.population_pointwise,
             "empirical_simultaneous": self.empirical_simultaneous,
             "population_simultaneous": self.population_simultaneous,
+            "density": self.density,
         }
         return {name: variant for name, variant in named.items() if variant is not None}
 
@@ -169,6 +177,10 @@ class Uncertainty:
         noise = self.covariance(target)
         whole = self.whole and target == "empirical"
         return replace(self, noise=noise, variants=Variants(), whole=whole, of_cells=None)
+
+    def about_steps(self, target: Target) -> Uncertainty:
+        """Return the error distribution of the steps that the reports can distinguish."""
+        return (self.variants.density or self).about("simultaneous", target)
 
     def cdf_deviation(self, target: Target) -> Vector:
         """Return the standard deviation of the cumulative sums: float64 [symbols]."""
