@@ -1,7 +1,7 @@
 """JSON documents of dataclasses, written and read by the annotations of their fields.
 
-A class states its format once. A field is a plain value, an object of such a class, a list of
-either, or has a marker such as :class:`Coded` for what JSON cannot hold. A field whose metadata has
+A class states its format once. A field is a plain value, an object of such a class, or a list of
+either. A marker such as :class:`Coded` is for what JSON cannot hold. A field whose metadata has
 "absent" is left out where it has that value.
 """
 
@@ -56,7 +56,7 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class StoredArray:
     """An array of finite numbers: a list of them, or base64 of little-endian ones.
 
     Parameters
@@ -119,7 +119,7 @@ UNSAID: Mapping[str, Any] = types.MappingProxyType({"absent": None})
 Exact = Annotated[Fraction, Coded(str, lambda text, place: spelled_number(text, name=place))]
 """A fraction, written exactly as a string."""
 
-Listed = Annotated[NDArray[np.float64], Numbers(shape=("symbols",))]
+Listed = Annotated[NDArray[np.float64], StoredArray(shape=("symbols",))]
 """A number for each symbol of the domain, as a list."""
 
 
@@ -140,8 +140,9 @@ class FromFields:
     _spelled: ClassVar[bool] = False
     """Whether a part is compared with its one spelling, as what has a format always is."""
 
-    _kind: ClassVar[str] = ""
-    """Name of its format, after "lapwing-". A part of another document has none."""
+    _kind: ClassVar[Any] = ""
+    """Name of its format, after "lapwing-". A part of another document has none. A class states a
+    Literal, by which type checkers tell results apart."""
 
     _version: ClassVar[int] = 1
 
@@ -224,13 +225,13 @@ def _code(hint: Any) -> tuple[Callable[[Any], Any], Read]:
     """Return what writes and reads the values of an annotation."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        marker = next((part for part in parts[1:] if isinstance(part, Coded | Numbers)), None)
-        if isinstance(marker, Numbers):
+        marker = next((part for part in parts[1:] if isinstance(part, Coded | StoredArray)), None)
+        if isinstance(marker, StoredArray):
             return marker.write, marker.read
         if marker is not None:
             return marker.write, lambda value, place, _: marker.read(value, place)
-    if origin in (Union, types.UnionType) and types.NoneType in parts:
-        write, read = _code(Union[tuple(part for part in parts if part is not types.NoneType)])
+    if origin in (Union, types.UnionType) and len(parts) == 2 and types.NoneType in parts:
+        write, read = _code(parts[parts[0] is types.NoneType])
         return (
             lambda value: None if value is None else write(value),
             lambda value, place, sizes: None if value is None else read(value, place, sizes),

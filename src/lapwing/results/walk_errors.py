@@ -30,7 +30,7 @@ from lapwing.linear.random_walk import (
 )
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Kind, Uncertainty, Variants
-from lapwing.stored_fields import FromFields, Numbers
+from lapwing.stored_fields import FromFields, StoredArray
 
 Walked: TypeAlias = Kind | Literal["between"]
 """A kind of band of one week, or all bands of the difference of two weeks."""
@@ -44,7 +44,7 @@ _LARGEST = 1e6
 
 Variance = Annotated[float, From(0, _LARGEST, without="most")]
 
-ByWeek = Annotated[Matrix, Numbers(packed=True, shape=("weeks", "size"))]
+ByWeek = Annotated[Matrix, StoredArray(packed=True, shape=("weeks", "size"))]
 
 
 @dataclass(frozen=True)
