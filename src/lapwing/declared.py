@@ -341,8 +341,8 @@ def requirement(hint: Any, *, typed: bool = False) -> str:
         words = [part if typed else repr(part) for part in parts]
         return " or ".join(words) if len(words) < 3 else f"one of {', '.join(map(str, parts))}"
     if _is_row(hint):
-        entries = re.sub(r"\ba (whole number|number|string)\b", r"\1s", requirement(parts[0]))
-        return "a list" if entries == ANOTHER else f"a list of {entries.replace(', or', ' or')}"
+        entries = re.sub(r"\ba (list|whole number|number|string)\b", r"\1s", requirement(parts[0]))
+        return "a list" if ANOTHER in entries else f"a list of {entries.replace(', or', ' or')}"
     if hint is bool:
         return "true or false" if typed else "True or False"
     return _WORDS.get(hint, ANOTHER)
