@@ -39,6 +39,7 @@ FLOORS = (
     "protocol",
     "privacy",
     "registry",
+    "stored_fields",
     "declared",
     "datasets documents linear",
     "docstrings errors",

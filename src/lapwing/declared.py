@@ -196,7 +196,7 @@ def says(hint: Any) -> bool:
         return all(map(says, parts))
     if origin is Annotated:
         return any(isinstance(part, From | Read) for part in parts)
-    return origin in (Literal, Sequence) or hint in (bool, str, types.NoneType)
+    return origin is Literal or _is_row(hint) or hint in (bool, str, types.NoneType)
 
 
 @cache
@@ -216,9 +216,15 @@ def _reader(hint: Any) -> Reader:
         return _reader(parts[0])
     if origin is Literal:
         return _one_of({word: word for word in parts})
-    if origin is Sequence:
+    if _is_row(hint):
         return _each(_reader(parts[0]))
     return _PLAIN.get(hint, _anything)
+
+
+def _is_row(hint: Any) -> bool:
+    """Return whether an annotation is that of a list or tuple of any length."""
+    parts = get_args(hint)
+    return get_origin(hint) is Sequence or (get_origin(hint) is tuple and parts[-1] is Ellipsis)
 
 
 def _by_function(hint: Any) -> bool:
@@ -334,9 +340,9 @@ def requirement(hint: Any, *, typed: bool = False) -> str:
     if origin is Literal:
         words = [part if typed else repr(part) for part in parts]
         return " or ".join(words) if len(words) < 3 else f"one of {', '.join(map(str, parts))}"
-    if origin is Sequence:
-        entries = re.sub(r"\ba (whole number|number|string)\b", r"\1s", requirement(parts[0]))
-        return "a list" if entries == ANOTHER else f"a list of {entries.replace(', or', ' or')}"
+    if _is_row(hint):
+        entries = re.sub(r"\ba (list|whole number|number|string)\b", r"\1s", requirement(parts[0]))
+        return "a list" if ANOTHER in entries else f"a list of {entries.replace(', or', ' or')}"
     if hint is bool:
         return "true or false" if typed else "True or False"
     return _WORDS.get(hint, ANOTHER)
@@ -366,7 +372,7 @@ def received(value: Any, hint: Any = None) -> str:
         return str(value) if abs(value) <= 10**9 else "a number beyond 10^9"
     if _is_list(value):
         for part in (hint, *get_args(hint)):
-            inner = get_args(part)[0] if get_origin(part) is Sequence else Any
+            inner = get_args(part)[0] if _is_row(part) else Any
             for place, entry in enumerate(value):
                 if excludes(inner, entry):
                     return f"{received(entry)} at position {place}"

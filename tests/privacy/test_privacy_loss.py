@@ -135,7 +135,7 @@ class TestDocuments:
             PrivacyLoss.from_document({**PURE.to_document(), name: text})
 
     def test_missing_keys_are_refused(self):
-        with pytest.raises(FormatError, match="exactly"):
+        with pytest.raises(FormatError, match="lacks the key"):
             PrivacyLoss.from_document({"rho": "1"})
 
 

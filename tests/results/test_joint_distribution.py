@@ -363,7 +363,7 @@ def test_direct_estimates_are_in_the_document() -> None:
     ):
         document = joint.to_document()
         document["uncertainty"]["direct"] = damaged
-        with pytest.raises(FormatError, match="direct estimates"):
+        with pytest.raises(FormatError, match="direct"):
             JointDistribution.from_document(document)
 
 
@@ -457,15 +457,17 @@ def test_damaged_documents_are_refused(name: str) -> None:
 def test_a_document_holds_at_most_4096_draws() -> None:
     def document(count: int) -> dict[str, Any]:
         pairs = lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1))
-        law = JointUncertainty(np.full(4, 0.25), np.zeros((count, 4), np.float32), "drawn")
+        law = JointUncertainty(np.full(4, 0.25), np.zeros((1, 4), np.float32), "drawn")
         joint = JointDistribution(
             pairs, np.full(4, 0.25), reports=9, guarantee=None, uncertainty=law, provenance={}
         )
-        return joint.to_document()
+        made = joint.to_document()
+        made["uncertainty"]["draws"] = encoded(np.zeros((count, 4)), kind="<f4")
+        return made
 
     JointDistribution.from_document(document(4096))
     for count in (0, 4097):
-        with pytest.raises(FormatError, match=f"1 to 4096 draws, it holds {count}"):
+        with pytest.raises(FormatError, match=f"draws must be 1 to 4096, got {count}"):
             JointDistribution.from_document(document(count))
 
 

@@ -13,20 +13,20 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast
 
-from lapwing.documents import require, spelled_number
-from lapwing.errors import ArgumentError, FormatError, PrivacyError
+from lapwing.declared import Declared, From
+from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     LARGEST_GUARANTEE,
     ExactNumber,
-    check_whole_field,
     epsilon_text,
     exact_number,
     exponential_bounds,
     shown_number,
 )
-from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
+from lapwing.privacy.standing import Standing, weakest_standing
+from lapwing.stored_fields import UNSAID, Exact, FromFields
 
 Neighbors = Literal["replace-one", "add-or-remove-one"]
 
@@ -71,7 +71,7 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
-class PrivacyUnit:
+class PrivacyUnit(Declared, FromFields):
     """Privacy unit: whom a release protects where a person may have several rows.
 
     Parameters
@@ -96,62 +96,23 @@ class PrivacyUnit:
     """
 
     name: str
-    most: int
+    most: Annotated[int, From(1, MOST_ROWS)]
+
+    _name: ClassVar = "a unit of privacy"
 
     def __post_init__(self) -> None:
         """Check both."""
-        whole = isinstance(self.name, str) and 0 < len(self.name) <= _LONGEST_NAME
-        if not whole or not self.name.isprintable():
+        super().__post_init__()
+        if not 0 < len(self.name) <= _LONGEST_NAME or not self.name.isprintable():
             raise ArgumentError(
                 "name",
                 f"must be 1 to {_LONGEST_NAME} printable characters",
                 advice="Rename the column",
             )
-        check_whole_field(self, "most", low=1, high=MOST_ROWS)
 
     def __str__(self) -> str:
         """Return it in words."""
         return f"{self.name} (at most {self.most} row{'s' * (self.most > 1)})"
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
-        return {"name": self.name, "most": self.most}
-
-    @classmethod
-    def from_document(cls, document: Any) -> PrivacyUnit:
-        """Return the unit that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Returns
-        -------
-        PrivacyUnit
-            The same unit.
-
-        Raises
-        ------
-        FormatError
-            When it is not a unit.
-        """
-        require(document, {"name", "most"}, name="a unit of privacy")
-        try:
-            if type(document["most"]) is not int:
-                raise ArgumentError("most", "must be a whole number")
-            return cls(document["name"], document["most"])
-        except ArgumentError as error:
-            raise FormatError(f"the unit of privacy cannot be used: {error}") from None
-
-
-_RARE = {"lifetime", "unit", "summed", "standing"}
 
 
 def _sum_text(groups: Sequence[int]) -> str:
@@ -172,7 +133,7 @@ def _sum_text(groups: Sequence[int]) -> str:
 
 @american
 @dataclass(frozen=True)
-class Guarantee:
+class Guarantee(FromFields):
     """Differential-privacy guarantee of a randomizer or mechanism (Dwork et al., 2006).
 
     Parameters
@@ -224,15 +185,17 @@ class Guarantee:
     all reports from one device file together: epsilon = 24
     """
 
-    epsilon: Fraction
-    delta: Fraction
+    epsilon: Exact
+    delta: Exact
     neighbors: Neighbors
     model: Model
     # A result that was stored before lifetimes were said has the same promise.
-    lifetime: Fraction | None = field(default=None, compare=False, kw_only=True)
-    unit: PrivacyUnit | None = field(default=None, kw_only=True)
-    summed: Sequence[int] = field(default=(), compare=False, kw_only=True)
-    standing: Standing | None = field(default=None, compare=False, kw_only=True)
+    lifetime: Exact | None = field(default=None, compare=False, kw_only=True, metadata=UNSAID)
+    unit: PrivacyUnit | None = field(default=None, kw_only=True, metadata=UNSAID)
+    summed: Sequence[int] = field(default=(), compare=False, kw_only=True, metadata={"absent": ()})
+    standing: Standing | None = field(default=None, compare=False, kw_only=True, metadata=UNSAID)
+
+    _name: ClassVar = "a guarantee"
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -327,70 +290,6 @@ class Guarantee:
         """
         standing = weakest_standing(self.standing, *standings)
         return self if standing == self.standing else replace(self, standing=standing)
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form. Fractions are written exactly, as strings.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
-        return {
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "neighbors": self.neighbors,
-            "model": self.model,
-            **({} if self.lifetime is None else {"lifetime": str(self.lifetime)}),
-            **({} if self.unit is None else {"unit": self.unit.to_document()}),
-            **({"summed": list(self.summed)} if self.summed else {}),
-            **({} if self.standing is None else {"standing": self.standing}),
-        }
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Guarantee:
-        """Return the guarantee that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Returns
-        -------
-        Guarantee
-            The same guarantee.
-
-        Raises
-        ------
-        FormatError
-            When it is not a guarantee.
-        """
-        keys = {"epsilon", "delta", "neighbors", "model"}
-        if not isinstance(document, dict) or set(document) - _RARE != keys:
-            raise FormatError(
-                "a guarantee must have exactly: epsilon, delta, neighbors, model, and where "
-                "there is one, lifetime, unit, summed or standing"
-            )
-        if not isinstance(document.get("summed", []), list):
-            raise FormatError("the guarantee cannot be used: summed must be a list")
-        exact = {
-            name: spelled_number(document[name], name=f"the {name} of a guarantee")
-            for name in ("epsilon", "delta", *(["lifetime"] if "lifetime" in document else []))
-        }
-        try:
-            return cls(
-                exact["epsilon"],
-                exact["delta"],
-                document["neighbors"],
-                document["model"],
-                lifetime=exact.get("lifetime"),
-                unit=PrivacyUnit.from_document(document["unit"]) if "unit" in document else None,
-                summed=document.get("summed", ()),
-                standing=checked_standing(document.get("standing")),
-            )
-        except PrivacyError as error:
-            raise FormatError(f"the guarantee cannot be used: {error}") from None
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
-from lapwing.documents import spelled_number
-from lapwing.errors import FormatError, MissingExtraError, PrivacyError
+from lapwing.errors import MissingExtraError, PrivacyError
 from lapwing.linear.memoized import memoized
 from lapwing.privacy.exact_numbers import exact_number, exponential_bounds
 from lapwing.privacy.gaussian_dp import delta_above, delta_exceeds, epsilon_above
+from lapwing.stored_fields import Exact, FromFields
 
 ZERO = Fraction(0)
 
@@ -32,7 +32,7 @@ _LEAST_RHO = Fraction(1, 2**60)
 
 
 @dataclass(frozen=True)
-class PrivacyLoss:
+class PrivacyLoss(FromFields):
     """Composed privacy loss: a sum of losses between the same two neighbors.
 
     Parameters
@@ -77,10 +77,12 @@ class PrivacyLoss:
     3.308
     """
 
-    mu_squared: Fraction = ZERO
-    rho: Fraction = ZERO
-    epsilon: Fraction = ZERO
-    delta: Fraction = ZERO
+    mu_squared: Exact = ZERO
+    rho: Exact = ZERO
+    epsilon: Exact = ZERO
+    delta: Exact = ZERO
+
+    _name: ClassVar = "a privacy loss"
 
     def __post_init__(self) -> None:
         """Make the numbers exact and check the ranges."""
@@ -197,48 +199,6 @@ class PrivacyLoss:
             return delta >= _LEAST_DELTA and concentrated_epsilon(whole, delta) > left
         # Randomized response with the own epsilon has the likelier of its answers half the time.
         return delta_exceeds(max(left, ZERO), squared, 2 * delta if self.epsilon else delta)
-
-    def to_document(self) -> dict[str, str]:
-        """Return the JSON form. Fractions are written exactly, as strings.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
-        return {field.name: str(getattr(self, field.name)) for field in fields(self)}
-
-    @classmethod
-    def from_document(cls, document: Any) -> PrivacyLoss:
-        """Return the loss that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Returns
-        -------
-        PrivacyLoss
-            The same loss.
-
-        Raises
-        ------
-        FormatError
-            When it is not a privacy loss.
-        """
-        names = {field.name for field in fields(cls)}
-        if not isinstance(document, dict) or set(document) != names:
-            raise FormatError(
-                f"a privacy loss must have exactly: {', '.join(sorted(names))}. "
-                "Do not use this document"
-            )
-        try:
-            return cls(
-                **{name: spelled_number(document[name], name=f"the {name}") for name in names}
-            )
-        except PrivacyError as error:
-            raise FormatError(f"the privacy loss cannot be used: {error}") from None
 
 
 def _pure_delta_below(excess: Fraction) -> Fraction:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from lapwing.documents import require, require_spelling, spelled_number
-from lapwing.errors import ArgumentError, FormatError, PrivacyError
+from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     ExactNumber,
     check_whole,
@@ -24,6 +23,7 @@ from lapwing.privacy.guarantee import (
     american,
 )
 from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields
 
 STATED_DELTA = Fraction(1, 10**6)
 """The delta at which an epsilon is stated for a privacy guarantee that is made in mu or rho."""
@@ -32,9 +32,13 @@ _FINE = 2**40
 """Parts of mu and rho are whole multiples of 1 / _FINE, rounded down."""
 
 
+Written = Annotated[Fraction, Coded(epsilon_text, lambda text, _: text)]
+"""An epsilon in a document, which the constructor reads."""
+
+
 @american
 @dataclass(frozen=True)
-class Promise:
+class Promise(FromFields):
     """Privacy parameters: (epsilon, delta), mu or rho, with the neighbor relation.
 
     Parameters
@@ -82,11 +86,14 @@ class Promise:
 
     neighbors: Neighbors
     _: KW_ONLY
-    epsilon: Fraction | None = None
-    delta: Fraction = Fraction(0)
-    mu: Fraction | None = None
-    rho: Fraction | None = None
-    unit: PrivacyUnit | None = None
+    epsilon: Written | None = None
+    delta: Exact = Fraction(0)
+    mu: Written | None = None
+    rho: Written | None = None
+    unit: PrivacyUnit | None = field(default=None, metadata=UNSAID)
+
+    _name: ClassVar = "a promise"
+    _spelled: ClassVar = True
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -268,54 +275,3 @@ class Promise:
         if self.epsilon is not None:
             return self.epsilon / releases
         return Fraction(math.floor(loss.epsilon / releases * _FINE), _FINE)
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
-        numbers = {
-            name: None if value is None else epsilon_text(value)
-            for name, value in (("epsilon", self.epsilon), ("mu", self.mu), ("rho", self.rho))
-        }
-        unit = {} if self.unit is None else {"unit": self.unit.to_document()}
-        return {"neighbors": self.neighbors, **numbers, "delta": str(self.delta), **unit}
-
-    @classmethod
-    def from_document(cls, document: Any) -> Promise:
-        """Return the privacy guarantee that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Returns
-        -------
-        Promise
-            The same promise.
-
-        Raises
-        ------
-        FormatError
-            When it is not a privacy guarantee.
-        """
-        keys = {"neighbors", "epsilon", "delta", "mu", "rho"}
-        of_unit = isinstance(document, dict) and "unit" in document
-        require(document, keys | ({"unit"} if of_unit else set()), name="a promise")
-        try:
-            made = cls(
-                document["neighbors"],
-                epsilon=document["epsilon"],
-                delta=spelled_number(document["delta"], name="the delta of a promise"),
-                mu=document["mu"],
-                rho=document["rho"],
-                unit=PrivacyUnit.from_document(document["unit"]) if of_unit else None,
-            )
-        except PrivacyError as error:
-            raise FormatError(f"these privacy parameters cannot be used: {error}") from None
-        require_spelling(document, made.to_document(), name="a promise")
-        return made

@@ -7,13 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import Declared
+from lapwing.declared import Declared, From
 from lapwing.docstrings import Documented
 from lapwing.documents import (
     Stored,
@@ -37,7 +37,7 @@ from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
-from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
+from lapwing.privacy.standing import Standing, weakest_standing
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -46,6 +46,7 @@ from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.messages.observation import Kind, Summed
 from lapwing.registry import MECHANISMS
+from lapwing.stored_fields import UNSAID, FromFields
 
 VERSION = 1
 
@@ -273,7 +274,7 @@ def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) ->
 
 
 @dataclass(frozen=True)
-class ReleasePart:
+class ReleasePart(Declared, FromFields):
     """One draw of noise: one site, or one round.
 
     identifier: Random identifier, 32 hex digits, so that no part is added twice.
@@ -288,50 +289,18 @@ class ReleasePart:
     promise: Promise
     noise: Noise
     loss: PrivacyLoss
-    people: int | None
-    standing: Standing | None = None
+    people: Annotated[int, From(0, MOST_PEOPLE)] | None
+    standing: Standing | None = field(default=None, metadata=UNSAID)
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "identifier": self.identifier,
-            "promise": self.promise.to_document(),
-            "noise": self.noise.to_document(),
-            "loss": self.loss.to_document(),
-            "people": self.people,
-            **({} if self.standing is None else {"standing": self.standing}),
-        }
+    _name: ClassVar = "a part of a release"
 
-    @classmethod
-    def from_document(cls, document: Any) -> ReleasePart:
-        """Return the part that :meth:`to_document` wrote, or raise FormatError."""
-        names = {"identifier", "promise", "noise", "loss", "people"}
-        require(document, names, name="a part of a release", optional={"standing"})
-        people, identifier = document["people"], document["identifier"]
-        if not (people is None or (type(people) is int and 0 <= people <= MOST_PEOPLE)):
-            raise FormatError(
-                "the people of a release must be a whole number up to 2^40, or null. "
-                "Do not use this document"
-            )
-        promise = Promise.from_document(document["promise"])
-        if people is not None and not promise.shows_people:
-            raise FormatError(
-                "the people of a release must be null where their number is secret. "
-                "Do not use this document"
-            )
-        if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
-            raise FormatError(
-                "the identifier of a release must be 32 lower-case hex digits. "
-                "Do not use this document"
-            )
-        return cls(
-            identifier,
-            promise,
-            Noise.from_document(document["noise"]),
-            PrivacyLoss.from_document(document["loss"]),
-            people,
-            checked_standing(document.get("standing")),
-        )
+    def __post_init__(self) -> None:
+        """Check the fields, and that a secret number of people is left out."""
+        super().__post_init__()
+        if self.people is not None and not self.promise.shows_people:
+            raise ArgumentError("people", "must be None where their number is secret")
+        if not _IDENTIFIER.fullmatch(self.identifier):
+            raise ArgumentError("identifier", "must be 32 lower-case hex digits")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import isnan
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lapwing.declared import Whole
 from lapwing.docstrings import inherits
-from lapwing.documents import require, require_format, require_spelling
-from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
@@ -23,6 +23,7 @@ from lapwing.protocol.domains.domain_answers import (
     to_points,
     to_values,
 )
+from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import Closed, to_spans
@@ -38,13 +39,7 @@ from lapwing.results.exact_values import StoredResult, exact_mark, promise_text
 from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, hash_of_result
-from lapwing.results.signed_estimate import (
-    DOCUMENT_KEYS,
-    VERSION,
-    SignedEstimate,
-    estimate_document,
-    estimate_fields,
-)
+from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import (
     counts_of_values,
@@ -54,10 +49,11 @@ from lapwing.results.symbols import (
 )
 from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.stored_fields import UNSAID, FromFields, Listed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(DistributionIntervals, TabularResult, StoredResult):
+class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResult):
     """Probability distribution over the bins or categories of a domain.
 
     Its masses are not negative and sum to one.
@@ -110,13 +106,13 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
     (0.5, 2.0, 0.75, 1.25)
     """
 
-    domain: Domain
-    mass: NDArray[np.float64]
-    reports: int = 0
+    domain: StoredDomain
+    mass: Listed
+    reports: Whole = 0
     guarantee: Guarantee | None = None
     uncertainty: Uncertainty | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
-    signed: SignedEstimate | None = None
+    signed: SignedEstimate | None = field(default=None, metadata=UNSAID)
     _kind: ClassVar[Literal["distribution"]] = "distribution"
 
     _name: ClassVar = "a distribution"
@@ -713,7 +709,7 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
 
         Notes
         -----
-        Labels have `label` and `share` with its interval `low` and `high`. Numbers have `left`,
+        Labels have `label` and `share` with its interval `low` and `high`. StoredArray have `left`,
         `right` and `share`, and the CDF at the right end with its interval: `cdf`, `low` and
         `high`. For dates this is P(date < right), and the ends are strings. The interval curves
         never fall (:meth:`Band.monotone`), and they contain the CDF.
@@ -738,47 +734,3 @@ class Distribution(DistributionIntervals, TabularResult, StoredResult):
         whole, levels = self.domain.name == Integers.name, (0.1, 0.25, 0.5, 0.75, 0.9)
         request = AnswerRequest(level=level, probabilities=levels, range_errors=False, atoms=whole)
         return summary_of(result_answer(self, request))
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads. The key "signed" is absent without a
-            signed estimate.
-        """
-        signed = {} if self.signed is None else {"signed": self.signed.to_document()}
-        return estimate_document(self) | signed
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the distribution that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Returns
-        -------
-        Distribution
-            Distribution that equals the one that was written.
-
-        Raises
-        ------
-        FormatError
-            When it is no distribution, is damaged or has an unknown version.
-        """
-        require_format(document, name="lapwing-distribution", version=VERSION)
-        require(document, DOCUMENT_KEYS, name="a distribution", optional={"signed"})
-        signed = document.get("signed")
-        try:
-            found = cls(
-                **estimate_fields(document, name="a distribution"),
-                signed=None if signed is None else SignedEstimate.from_document(signed),
-            )
-        except (ArgumentError, DomainError) as error:
-            raise FormatError(f"the distribution is damaged: {error}") from None
-        require_spelling(document, found.to_document(), name="the distribution")
-        return found

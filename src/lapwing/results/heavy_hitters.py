@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,10 @@ from lapwing.documents import (
     html_of,
     lines_of,
     nearest,
-    require,
-    require_format,
-    require_spelling,
 )
-from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.errors import ArgumentError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer
@@ -43,8 +39,7 @@ from lapwing.results.rounding import count_text, percent
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Band, Kind, Target, check_kind, check_level
-
-VERSION = 1
+from lapwing.stored_fields import FromFields, StoredArray
 
 _NUMBER_LIMIT = 1e100
 
@@ -55,7 +50,7 @@ METHOD = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeavyHitters(Stored):
+class HeavyHitters(FromFields, Stored):
     """Heavy hitters: the values whose estimated share reaches a threshold.
 
     The largest share comes first.
@@ -65,7 +60,7 @@ class HeavyHitters(Stored):
     domain : Domain
         Domain that was searched, or to which the candidates were hashed.
     symbols : numpy.ndarray
-        Numbers of the listed values in the domain, int64 [m], all different.
+        StoredArray of the listed values in the domain, int64 [m], all different.
     shares : numpy.ndarray
         Unbiased estimates of their shares, float64 [m], decreasing. Their sum may
         exceed 1.
@@ -113,10 +108,10 @@ class HeavyHitters(Stored):
     ([7, 3], 0.25)
     """
 
-    domain: Domain
-    symbols: NDArray[np.int64]
-    shares: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    domain: StoredDomain
+    symbols: Annotated[NDArray[np.int64], StoredArray("<i8")]
+    shares: Annotated[NDArray[np.float64], StoredArray()]
+    deviations: Annotated[NDArray[np.float64], StoredArray()]
     _: KW_ONLY
     threshold: float
     searched: int
@@ -445,81 +440,3 @@ class HeavyHitters(Stored):
             When matplotlib is not installed.
         """
         return show(self._picture(level=level), ax=ax, title=title)
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
-        return {
-            "format": "lapwing-heavy-hitters",
-            "version": VERSION,
-            "domain": self.domain.to_document(),
-            "symbols": self.symbols.tolist(),
-            "shares": self.shares.tolist(),
-            "deviations": self.deviations.tolist(),
-            "threshold": self.threshold,
-            "searched": self.searched,
-            "reports": self.reports,
-            "expected_false": self.expected_false,
-            "labels": None if self.labels is None else list(self.labels),
-            "guarantee": self.guarantee.to_document() if self.guarantee else None,
-            "provenance": self.provenance,
-        }
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the result that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Raises
-        ------
-        FormatError
-            When it is not such a document, of an unknown version or damaged.
-        """
-        require_format(document, name="lapwing-heavy-hitters", version=VERSION)
-        keys = {"format", "version", "domain", "symbols", "shares", "deviations", "threshold"}
-        keys |= {"searched", "reports", "expected_false", "labels", "guarantee", "provenance"}
-        require(document, keys, name="a list of heavy hitters")
-        lists = [document[key] for key in ("symbols", "shares", "deviations")]
-        plain = all(isinstance(numbers, list) for numbers in lists)
-        plain = plain and all(type(n) is int and 0 <= n < 2**53 for n in lists[0])
-        numbers = [*lists[1], *lists[2], document["threshold"]] if plain else []
-        plain = plain and all(type(n) in (int, float) for n in numbers)
-        plain = plain and all(type(document[key]) is int for key in ("searched", "reports"))
-        plain = plain and type(document["expected_false"]) in (int, float, type(None))
-        labels = document["labels"]
-        if labels is not None:
-            plain = plain and isinstance(labels, list) and all(isinstance(n, str) for n in labels)
-        if not plain or not isinstance(document["provenance"], dict):
-            raise FormatError(
-                "heavy hitters must hold lists of numbers, their threshold, how many values were "
-                "searched and how they were made. "
-                "Do not use this document"
-            )
-        try:
-            guarantee = document["guarantee"]
-            found = cls(
-                build_domain(document["domain"]),
-                np.array(lists[0], dtype=np.int64),
-                np.array(lists[1], dtype=np.float64),
-                np.array(lists[2], dtype=np.float64),
-                threshold=float(document["threshold"]),
-                searched=document["searched"],
-                reports=document["reports"],
-                expected_false=document["expected_false"],
-                labels=labels,
-                guarantee=Guarantee.from_document(guarantee) if guarantee is not None else None,
-                provenance=document["provenance"],
-            )
-        except (ArgumentError, DomainError) as error:
-            raise FormatError(f"the heavy hitters are damaged: {error}") from None
-        require_spelling(document, found.to_document(), name="the list of heavy hitters")
-        return found

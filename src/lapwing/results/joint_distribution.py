@@ -5,18 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import require, require_format, require_spelling
-from lapwing.errors import ArgumentError, DomainError, FormatError, LimitedWarning
+from lapwing.declared import Whole
+from lapwing.errors import ArgumentError, DomainError, LimitedWarning
 from lapwing.linear.arrays import Matrix, Values, Vector, as_numbers
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
-from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.domain_documents import STORED_DOMAIN
 from lapwing.protocol.domains.product import Product
 from lapwing.results.association import correlation_of, information_text, mutual_information
 from lapwing.results.band import check_level
@@ -45,10 +45,8 @@ from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_uncertainty import JointUncertainty
 from lapwing.results.readable import Columns, SummarizedResult, equal_results, hash_of_result, plain
 from lapwing.results.rounding import count_text, estimate_text, percent
-from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty
-
-VERSION = 1
+from lapwing.stored_fields import FromFields, StoredArray
 
 LEAST_SLICE = 0.02
 """Share of the people in a condition below which its intervals are not measured."""
@@ -56,13 +54,9 @@ LEAST_SLICE = 0.02
 SLICE = 0.05
 """Share of the people in each slice of :meth:`JointDistribution.conditional_quantiles`."""
 
-_FIELDS = {
-    *("format", "version", "domain", "mass", "reports", "guarantee", "provenance", "uncertainty")
-}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointDistribution(SummarizedResult, StoredResult):
+class JointDistribution(SummarizedResult, FromFields, StoredResult):
     """Joint distribution of two attributes.
 
     Its masses are not negative and sum to one. Ask a :meth:`marginal` about one axis, and
@@ -98,9 +92,9 @@ class JointDistribution(SummarizedResult, StoredResult):
     (0.3, 0.333)
     """
 
-    domain: Product
-    mass: NDArray[np.float64]
-    reports: int = 0
+    domain: Annotated[Product, STORED_DOMAIN]
+    mass: Annotated[NDArray[np.float64], StoredArray(packed=True, shape=("symbols",))]
+    reports: Whole = 0
     guarantee: Guarantee | None = None
     uncertainty: JointUncertainty | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -720,70 +714,3 @@ class JointDistribution(SummarizedResult, StoredResult):
         facts["intervals"] = f"about {whom('empirical', self.guarantee)}" if interval else none
         promise = promise_text(self)
         return facts if promise is None else facts | {"privacy guarantee": promise}
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object, with arrays as base64.
-        """
-        return {
-            "format": f"lapwing-{self._kind}",
-            "version": VERSION,
-            "domain": self.domain.to_document(),
-            "mass": encoded(self.mass),
-            "reports": self.reports,
-            "guarantee": self.guarantee.to_document() if self.guarantee else None,
-            "provenance": self.provenance,
-            "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
-        }
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the joint distribution that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object.
-
-        Returns
-        -------
-        JointDistribution
-            The same.
-
-        Raises
-        ------
-        FormatError
-            When it is no joint distribution, of an unknown version or damaged.
-        """
-        require_format(document, name="lapwing-joint-distribution", version=VERSION)
-        require(document, _FIELDS, name="a joint distribution")
-        domain = build_domain(document["domain"])
-        if not isinstance(domain, Product):
-            raise FormatError("the domain of a joint distribution must be a product")
-        reports, provenance = document["reports"], document["provenance"]
-        if type(reports) is not int or reports < 0 or not isinstance(provenance, dict):
-            raise FormatError(
-                "a joint distribution must hold a number of reports and how it was made"
-            )
-        guarantee, uncertainty = document["guarantee"], document["uncertainty"]
-        try:
-            found = cls(
-                domain,
-                decoded(document["mass"], numbers=domain.size).ravel(),
-                reports=reports,
-                guarantee=None if guarantee is None else Guarantee.from_document(guarantee),
-                uncertainty=(
-                    None
-                    if uncertainty is None
-                    else JointUncertainty.from_document(uncertainty, cells=domain.size)
-                ),
-                provenance=provenance,
-            )
-        except (ArgumentError, DomainError) as error:
-            raise FormatError(f"the joint distribution is damaged: {error}") from None
-        require_spelling(document, found.to_document(), name="the joint distribution")
-        return found

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import require
-from lapwing.errors import FormatError
+from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.protocol.domains.product import Product
 from lapwing.results.association import MEASURES, deviation, measure_of, most_information
 from lapwing.results.critical_values import normal_critical_value
-from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.stored_fields import FromFields, StoredArray
 
 _LARGEST = 1e30
 """Shares, draws and measures in a document are not beyond this: nothing overflows."""
@@ -27,7 +26,7 @@ _MOST_DRAWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class JointUncertainty:
+class JointUncertainty(FromFields):
     """Posterior draws of the shares of all cells.
 
     Parameters
@@ -44,10 +43,27 @@ class JointUncertainty:
         with its standard deviation.
     """
 
-    center: Vector
-    draws: NDArray[np.float32]
+    center: Annotated[Vector, StoredArray(packed=True, shape=("symbols",))]
+    draws: Annotated[NDArray[np.float32], StoredArray("<f4", packed=True, shape=("", "symbols"))]
     method: str
-    direct: dict[str, tuple[float, float]] = field(default_factory=dict)
+    direct: dict[str, tuple[float, float]] = field(default_factory=dict, metadata={"absent": {}})
+
+    _name: ClassVar = "the uncertainty"
+    _sizes: ClassVar = ("symbols",)
+
+    def __post_init__(self) -> None:
+        """Check the sizes, and that nothing overflows."""
+        object.__setattr__(self, "draws", self.draws.astype(np.float32, copy=False))
+        if not 1 <= len(self.draws) <= _MOST_DRAWS:
+            raise ArgumentError("draws", f"must be 1 to {_MOST_DRAWS}", f"{len(self.draws)}")
+        if max(np.abs(self.center).max(), np.abs(self.draws).max()) > _LARGEST:
+            raise ArgumentError("shares and draws", "must be numbers near 0 to 1")
+        for name, (value, spread) in self.direct.items():
+            if name not in MEASURES or not (abs(value) <= _LARGEST and 0 <= spread <= _LARGEST):
+                raise ArgumentError(
+                    "direct",
+                    f"must hold pairs of a finite number and a deviation, of {', '.join(MEASURES)}",
+                )
 
     def deviation(self, weights: Vector) -> float:
         """Return the standard deviation of ``sum(weights * shares)``.
@@ -126,69 +142,3 @@ class JointUncertainty:
         most = most_information(table)
         # A direct estimate is about a lower bound, so it limits the measure on one side only.
         return max(low, 0.0), most if measure in self.direct else min(high, most)
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            Arrays as base64.
-        """
-        document: dict[str, Any] = {
-            "center": encoded(self.center),
-            "draws": encoded(self.draws.astype(np.float64), kind="<f4"),
-            "method": self.method,
-        }
-        if self.direct:
-            document["direct"] = {name: list(pair) for name, pair in self.direct.items()}
-        return document
-
-    @classmethod
-    def from_document(cls, document: Any, *, cells: int) -> JointUncertainty:
-        """Return what :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object.
-        cells : int
-            Cells of the domain.
-
-        Returns
-        -------
-        JointUncertainty
-            The posterior draws.
-        """
-        require(
-            document, {"center", "draws", "method"}, name="the uncertainty", optional=["direct"]
-        )
-        center = decoded(document["center"], numbers=cells)
-        draws = decoded(document["draws"], kind="<f4", columns=cells)
-        if not 1 <= len(draws) <= _MOST_DRAWS:
-            raise FormatError(
-                f"the uncertainty must hold 1 to {_MOST_DRAWS} draws, it holds {len(draws)}"
-            )
-        if not isinstance(document["method"], str):
-            raise FormatError("the method of the uncertainty must be a string")
-        if max(np.abs(center).max(), np.abs(draws).max()) > _LARGEST:
-            raise FormatError("shares and draws of the uncertainty must be numbers near 0 to 1")
-        direct = document.get("direct", {})
-        if not isinstance(direct, dict) or not all(
-            name in MEASURES and _value_and_deviation(pair) for name, pair in direct.items()
-        ):
-            raise FormatError(
-                "the direct estimates of the uncertainty must be pairs of a finite number and a "
-                f"deviation, of {', '.join(MEASURES)}"
-            )
-        pairs = {name: (float(value), float(spread)) for name, (value, spread) in direct.items()}
-        return cls(center.ravel(), draws.astype(np.float32), document["method"], pairs)
-
-
-def _value_and_deviation(pair: Any) -> bool:
-    return (
-        isinstance(pair, list)
-        and len(pair) == 2
-        and all(isinstance(one, int | float) and abs(one) <= _LARGEST for one in pair)
-        and pair[1] >= 0
-    )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.documents import require
-from lapwing.errors import FormatError
+from lapwing.declared import Declared, Share, Whole
+from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
@@ -16,12 +16,13 @@ from lapwing.results.band import to_zero
 from lapwing.results.rounding import gap, interval_text, number_text, with_interval
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.stored_fields import FromFields
 
 ChangeKind = Literal["jump", "odd week"]
 
 
 @dataclass(frozen=True)
-class Shift:
+class Shift(Declared, FromFields):
     """How far two distributions are apart, and where.
 
     size: The largest gap between the two CDFs (Kolmogorov and Smirnov), of labels between the two
@@ -31,11 +32,13 @@ class Shift:
         band of the whole difference leaves zero.
     """
 
-    size: float
-    low: float
-    high: float
-    more: tuple[int, ...]
-    fewer: tuple[int, ...]
+    size: Share
+    low: Share
+    high: Share
+    more: tuple[Whole, ...]
+    fewer: tuple[Whole, ...]
+
+    _name: ClassVar = "a shift"
 
     __repr__ = short_repr
 
@@ -81,36 +84,9 @@ class Shift:
         words = (("more up to", self.more), ("fewer up to", self.fewer))
         return [(word, symbols) for word, symbols in words if symbols]
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "size": self.size,
-            "low": self.low,
-            "high": self.high,
-            "more": [*self.more],
-            "fewer": [*self.fewer],
-        }
-
-    @classmethod
-    def from_document(cls, document: Any) -> Self:
-        """Return the shift that :meth:`to_document` wrote. FormatError when it is none."""
-        require(document, {"size", "low", "high", "more", "fewer"}, name="a shift")
-        numbers = [document[key] for key in ("size", "low", "high")]
-        lists = [document[key] for key in ("more", "fewer")]
-        if any(type(number) not in (int, float) or not 0 <= number <= 1 for number in numbers):
-            raise FormatError(
-                "the size of a shift and its interval must be in 0..1. Do not use this document"
-            )
-        if any(type(each) is not list for each in lists) or any(
-            type(symbol) is not int or symbol < 0 for each in lists for symbol in each
-        ):
-            raise FormatError("a shift must hold lists of symbols. Do not use this document")
-        size, low, high = map(float, numbers)
-        return cls(size, low, high, *map(tuple, lists))
-
 
 @dataclass(frozen=True)
-class SeriesChange:
+class SeriesChange(Declared, FromFields):
     """A jump, or an odd week that the next did not follow.
 
     week: The position of the first week that is different.
@@ -119,41 +95,23 @@ class SeriesChange:
     shift: The week less the one it is compared with.
     """
 
-    week: int
-    since: int
+    week: Whole
+    since: Whole
     kind: ChangeKind
     evidence: float
     shift: Shift
 
+    _name: ClassVar = "a change"
+
+    def __post_init__(self) -> None:
+        """Check the fields, and that the week is after the other one."""
+        super().__post_init__()
+        if self.since >= self.week:
+            raise ArgumentError("week", "must be after the week that it is compared with")
+
     def in_words(self, domain: Domain) -> str:
         """Return what changed, in a sentence without its week."""
         return self.shift.in_words(domain)
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "week": self.week,
-            "since": self.since,
-            "kind": self.kind,
-            "evidence": self.evidence,
-            "shift": self.shift.to_document(),
-        }
-
-    @classmethod
-    def from_document(cls, document: Any) -> Self:
-        """Return the change that :meth:`to_document` wrote. FormatError when it is none."""
-        require(document, {"week", "since", "kind", "evidence", "shift"}, name="a change")
-        week, since, evidence = (document[key] for key in ("week", "since", "evidence"))
-        whole = type(week) is int and type(since) is int and 0 <= since < week
-        if not whole or document["kind"] not in get_args(ChangeKind):
-            raise FormatError(
-                "a change must be a jump or an odd week, after another week. "
-                "Do not use this document"
-            )
-        if type(evidence) not in (int, float) or not np.isfinite(evidence):
-            raise FormatError("the evidence of a change must be a number. Do not use this document")
-        shift = Shift.from_document(document["shift"])
-        return cls(week, since, document["kind"], float(evidence), shift)
 
 
 def _ranges(domain: Domain, symbols: tuple[int, ...]) -> str:

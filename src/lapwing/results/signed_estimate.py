@@ -8,38 +8,33 @@ quantiles and no samples. A decoder keeps it on request (``LeastSquares(signed=T
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import Stored, require, require_format, require_spelling
-from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.declared import Whole
+from lapwing.documents import Stored
+from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_places
-from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.domains.ranges import Closed, bin_of_low, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
 from lapwing.results.symbols import one_for_each_symbol
 from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
+from lapwing.stored_fields import FromFields, Listed
 
 Projection = Literal["simplex", "clip-and-normalize"]
 
-VERSION = 1
-
-DOCUMENT_KEYS = {
-    *("format", "version", "domain", "mass", "reports", "guarantee", "provenance", "uncertainty")
-}
-"""Keys that the document of a signed estimate or of a distribution must have."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SignedEstimate(Stored):
+class SignedEstimate(FromFields, Stored):
     """Unbiased estimate of the masses, which may be negative.
 
     Parameters
@@ -79,9 +74,9 @@ class SignedEstimate(Stored):
     [1.0, 0.0, 0.0, 0.0]
     """
 
-    domain: Domain
-    mass: NDArray[np.float64]
-    reports: int
+    domain: StoredDomain
+    mass: Listed
+    reports: Whole
     guarantee: Guarantee | None = None
     uncertainty: Uncertainty | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -268,86 +263,6 @@ class SignedEstimate(Stored):
         raise ArgumentError(
             "projection", "must be 'simplex' or 'clip-and-normalize'", f"{projection!r}"
         )
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
-        return estimate_document(self)
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the estimate that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Returns
-        -------
-        SignedEstimate
-            Estimate that equals the one that was written.
-
-        Raises
-        ------
-        FormatError
-            When it is no signed estimate, is damaged or has an unknown version.
-        """
-        require_format(document, name="lapwing-signed-estimate", version=VERSION)
-        require(document, DOCUMENT_KEYS, name="a signed estimate")
-        try:
-            estimate = cls(**estimate_fields(document, name="a signed estimate"))
-        except (ArgumentError, DomainError) as error:
-            raise FormatError(f"the signed estimate is damaged: {error}") from None
-        require_spelling(document, estimate.to_document(), name="the signed estimate")
-        return estimate
-
-
-def estimate_document(estimate: Any) -> dict[str, Any]:
-    """Return the JSON form that signed estimates and distributions share."""
-    return {
-        "format": f"lapwing-{estimate._kind}",
-        "version": VERSION,
-        "domain": estimate.domain.to_document(),
-        "mass": estimate.mass.tolist(),
-        "reports": estimate.reports,
-        "guarantee": estimate.guarantee.to_document() if estimate.guarantee else None,
-        "provenance": estimate.provenance,
-        "uncertainty": estimate.uncertainty.to_document() if estimate.uncertainty else None,
-    }
-
-
-def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:
-    """Return the arguments of a result of this domain from its document, checked for type.
-
-    Raises FormatError when one has another type or is damaged. `name` stands in the message.
-    """
-    reports, provenance, mass = document["reports"], document["provenance"], document["mass"]
-    if type(reports) is not int or reports < 0 or not isinstance(provenance, dict):
-        raise FormatError(
-            f"{name} must hold a number of reports and how it was made. Do not use this document"
-        )
-    if not isinstance(mass, list) or any(type(share) not in (int, float) for share in mass):
-        raise FormatError(f"the mass of {name} must be a list of numbers. Do not use this document")
-    domain = build_domain(document["domain"])
-    guarantee, uncertainty = document["guarantee"], document["uncertainty"]
-    return {
-        "domain": domain,
-        "mass": np.array(mass, dtype=np.float64),
-        "reports": reports,
-        "guarantee": None if guarantee is None else Guarantee.from_document(guarantee),
-        "uncertainty": (
-            None
-            if uncertainty is None
-            else Uncertainty.from_document(uncertainty, symbols=domain.size)
-        ),
-        "provenance": provenance,
-    }
 
 
 def present_uncertainty(uncertainty: Uncertainty | None, domain: Domain) -> Uncertainty | None:

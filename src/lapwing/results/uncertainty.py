@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -427,6 +427,8 @@ class Uncertainty:
             None if self.laplace is None else self.laplace / present**2,
             self.whole,
         )
+
+    _sizes: ClassVar = ("symbols",)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form, with arrays as base64 of little-endian floats.

@@ -8,13 +8,14 @@ these by filter and smoother, in memory and after a file was read alike. Labels 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from lapwing.declared import Declared, From
 from lapwing.documents import require
-from lapwing.errors import FormatError
+from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Matrix, Vector, short_repr
 from lapwing.linear.covariance import Covariance, as_stored
 from lapwing.linear.memoized import cached_property
@@ -29,6 +30,7 @@ from lapwing.linear.random_walk import (
 )
 from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Kind, Uncertainty, Variants
+from lapwing.stored_fields import FromFields, StoredArray
 
 Walked: TypeAlias = Kind | Literal["between"]
 """A kind of band of one week, or all bands of the difference of two weeks."""
@@ -40,9 +42,13 @@ _NEGLIGIBLE = 1e-4
 _LARGEST = 1e6
 """What every variance and factor in a file is below: far more than masses can vary."""
 
+Variance = Annotated[float, From(0, _LARGEST, without="most")]
+
+ByWeek = Annotated[Matrix, StoredArray(packed=True, shape=("weeks", "size"))]
+
 
 @dataclass(frozen=True)
-class Wider:
+class Wider(Declared, FromFields):
     """By how much the learned variances are multiplied for bands of one kind.
 
     jump: Those of the first week, of jumps and of odd weeks.
@@ -51,29 +57,12 @@ class Wider:
     least: Level of the step that any week may have alongside them, as a standard deviation.
     """
 
-    jump: float
-    step: float
-    flicker: float
-    least: float
+    jump: Variance
+    step: Variance
+    flicker: Variance
+    least: Variance
 
-    def to_document(self) -> dict[str, float]:
-        """Return the JSON form."""
-        return {
-            "jump": self.jump,
-            "step": self.step,
-            "flicker": self.flicker,
-            "least": self.least,
-        }
-
-    @classmethod
-    def from_document(cls, document: Any) -> Wider:
-        """Return what :meth:`to_document` wrote. FormatError when it is none."""
-        keys = ("jump", "step", "flicker", "least")
-        require(document, set(keys), name="how a series is widened")
-        numbers = [document[key] for key in keys]
-        if any(type(each) is not float or not 0 <= each < _LARGEST for each in numbers):
-            raise FormatError("variances must be widened by numbers that are not negative")
-        return cls(*numbers)
+    _name: ClassVar = "how a series is widened"
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,7 +374,7 @@ def _apart_law(center: Vector, variance: Vector, mass: Vector, people: int) -> U
 
 
 @dataclass(frozen=True, eq=False)
-class OwnPeople:
+class OwnPeople(FromFields):
     """How errors about the population become those about the people of each week.
 
     center: float64 [weeks, labels]: shares of these people.
@@ -393,34 +382,24 @@ class OwnPeople:
     alone: float64 [weeks, labels]: variance that is added, which no other week shares.
     """
 
-    center: Matrix
-    factor: Matrix
-    alone: Matrix
+    center: ByWeek
+    factor: ByWeek
+    alone: ByWeek
+
+    _name: ClassVar = "the errors about the people of each week"
+    _sizes: ClassVar = ("weeks", "size")
+
+    def __post_init__(self) -> None:
+        """Check that they are variances, and parts of errors."""
+        bad = (self.alone < 0).any() or (self.factor < 0).any() or (self.factor > 1).any()
+        if bad or _too_large(self.center, self.alone):
+            raise ArgumentError("the variances of this series are damaged")
 
     __repr__ = short_repr
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form. Arrays as base64 of little-endian floats."""
-        return {
-            "center": encoded(self.center),
-            "factor": encoded(self.factor),
-            "alone": encoded(self.alone),
-        }
-
-    @classmethod
-    def from_document(cls, document: Any, *, size: int, weeks: int) -> OwnPeople:
-        """Return what :meth:`to_document` wrote. FormatError when it is none."""
-        keys = ("center", "factor", "alone")
-        require(document, set(keys), name="the errors about the people of each week")
-        found = cls(*(decoded(document[key], rows=weeks, columns=size) for key in keys))
-        bad = (found.alone < 0).any() or (found.factor < 0).any() or (found.factor > 1).any()
-        if bad or _too_large(found.center, found.alone):
-            raise FormatError("the variances of this series are damaged. Do not use it")
-        return found
-
 
 @dataclass(frozen=True, eq=False)
-class LabelErrors:
+class LabelErrors(FromFields):
     """The shares of all labels in all weeks, given all weeks, each label on its own.
 
     mean, variance: float64 [weeks, labels].
@@ -429,10 +408,18 @@ class LabelErrors:
     own: None in files of earlier versions, whose differences are about both targets alike.
     """
 
-    mean: Matrix
-    variance: Matrix
-    carried: Matrix
-    own: OwnPeople | None = None
+    mean: ByWeek
+    variance: ByWeek
+    carried: ByWeek
+    own: OwnPeople | None = field(default=None, metadata={"absent": None})
+
+    _name: ClassVar = "the errors of a series"
+    _sizes: ClassVar = ("weeks", "size")
+
+    def __post_init__(self) -> None:
+        """Check the variances."""
+        if (self.variance < 0).any() or _too_large(self.mean, self.variance, self.carried):
+            raise ArgumentError("the variances of this series are damaged")
 
     __repr__ = short_repr
 
@@ -471,25 +458,3 @@ class LabelErrors:
         """Return the covariance of two weeks: float64 [labels]."""
         shared: Vector = self.variance[later] * np.prod(self.carried[earlier:later], axis=0)
         return shared
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form. Arrays as base64 of little-endian floats."""
-        return {
-            "mean": encoded(self.mean),
-            "variance": encoded(self.variance),
-            "carried": encoded(self.carried),
-            **({} if self.own is None else {"own": self.own.to_document()}),
-        }
-
-    @classmethod
-    def from_document(cls, document: Any, *, size: int, weeks: int) -> LabelErrors:
-        """Return the errors that :meth:`to_document` wrote. FormatError when they are none."""
-        keys = ("mean", "variance", "carried")
-        require(document, set(keys), name="the errors of a series", optional={"own"})
-        mean, variance, carried = (decoded(document[key], rows=weeks, columns=size) for key in keys)
-        if (variance < 0).any() or _too_large(mean, variance, carried):
-            raise FormatError("the variances of this series are damaged. Do not use it")
-        own = document.get("own")
-        if "own" in document:
-            own = OwnPeople.from_document(own, size=size, weeks=weeks)
-        return cls(mean, variance, carried, own)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from lapwing.declared import Declared
 from lapwing.decoders.empirical_bayes.gaussian_model import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.series.change_points import (
@@ -50,6 +51,7 @@ from lapwing.protocol.randomizer import Randomizer, channel_for
 from lapwing.results.series_change import Shift
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.results.week_names import check_name, check_order
+from lapwing.stored_fields import FromFields
 from lapwing.survey.series_decoding import (
     ReadWeek,
     WeekGiven,
@@ -78,7 +80,7 @@ _CLOSE = 1.03
 
 
 @dataclass(frozen=True)
-class WatchedChange:
+class WatchedChange(Declared, FromFields):
     """A change that was reported.
 
     week: The week in which it most probably began.
@@ -92,26 +94,7 @@ class WatchedChange:
     evidence: float
     shift: Shift
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "week": self.week,
-            "detection_week": self.detection_week,
-            "evidence": self.evidence,
-            "shift": self.shift.to_document(),
-        }
-
-    @classmethod
-    def from_document(cls, document: Any) -> WatchedChange:
-        """Return the change that :meth:`to_document` wrote. FormatError when it is none."""
-        require(document, {"week", "detection_week", "evidence", "shift"}, name="a reported change")
-        texts = document["week"], document["detection_week"]
-        if not all(isinstance(text, str) for text in texts) or not _number(document["evidence"]):
-            raise FormatError(
-                "a reported change must hold two weeks and its evidence. Do not use this document"
-            )
-        shift = Shift.from_document(document["shift"])
-        return cls(*texts, float(document["evidence"]), shift)
+    _name: ClassVar = "a reported change"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from lapwing.documents import nearest, quoted, require, require_spelling
 from lapwing.errors import FormatError, LapwingError
@@ -18,6 +18,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
+from lapwing.stored_fields import Coded
 
 DOMAINS: Mapping[str, type[Any]] = {
     "interval": Interval,
@@ -101,6 +102,14 @@ def _build_product(document: Mapping[str, Any]) -> Product:
     built = Product(**axes)
     require_spelling(document, built.to_document(), name="a domain")
     return built
+
+
+STORED_DOMAIN = Coded(
+    lambda domain: domain.to_document(), lambda document, _: build_domain(document)
+)
+
+StoredDomain = Annotated[Domain, STORED_DOMAIN]
+"""A field that holds a domain."""
 
 
 def build_open_domain(document: Mapping[str, Any]) -> Domain:

@@ -1,0 +1,285 @@
+"""JSON documents of dataclasses, written and read by the annotations of their fields.
+
+A class states its format once. A field is a plain value, an object of such a class, or a list of
+either. A marker such as :class:`Coded` is for what JSON cannot hold. A field whose metadata has
+"absent" is left out where it has that value.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.declared import declared_fields, excludes, requirement
+from lapwing.documents import (
+    describe_value,
+    require,
+    require_format,
+    require_spelling,
+    spelled_number,
+)
+from lapwing.errors import ArgumentError, DomainError, FormatError, PrivacyError
+
+UNUSED = "Do not use this document"
+"""What to do with a damaged document."""
+
+Sizes = Mapping[str, int]
+"""Sizes that the document around a part states, by their names."""
+
+Read = Callable[[Any, str, Sizes], Any]
+"""Takes what JSON holds, the place of it in words, and sizes."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A value that two functions write as JSON and read from it.
+
+    Parameters
+    ----------
+    write : callable
+        Takes the value.
+    read : callable
+        Takes what JSON holds, and its place in words. It raises FormatError.
+    """
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any, str], Any]
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """An array of finite numbers: a list of them, or base64 of little-endian ones.
+
+    Parameters
+    ----------
+    kind : str
+        Their type in NumPy.
+    packed : bool
+        Whether it is base64.
+    shape : tuple of str
+        Names of the sizes of its dimensions, from the document around it. An empty name is for any
+        size. Default: one dimension of any size.
+    """
+
+    kind: str = "<f8"
+    packed: bool = False
+    shape: tuple[str, ...] = ("",)
+
+    def write(self, array: Any) -> Any:
+        """Return what stands in the document."""
+        if not self.packed:
+            return array.tolist()
+        return base64.b64encode(np.ascontiguousarray(array, dtype=self.kind).tobytes()).decode()
+
+    def read(self, value: Any, place: str, sizes: Sizes) -> NDArray[Any]:
+        """Return the array. FormatError where the value is none of this shape."""
+        numbers = self._unpacked(value) if self.packed else self._listed(value)
+        shape = [sizes[name] if name else -1 for name in self.shape]
+        fits = numbers is not None and bool(np.isfinite(numbers).all())
+        if numbers is None or not fits or 0 in shape:
+            what = "base64 of finite numbers" if self.packed else "a list of numbers"
+            raise FormatError(place, f"must be {what}", describe_value(value), UNUSED)
+        try:
+            shaped = numbers.reshape(shape)
+        except ValueError:
+            raise FormatError(
+                place, "must have as many numbers as it is for", f"{numbers.size}", UNUSED
+            ) from None
+        return shaped if self.kind[1] == "i" else shaped.astype(np.float64)
+
+    def _unpacked(self, value: Any) -> NDArray[Any] | None:
+        try:
+            return np.frombuffer(base64.b64decode(value, validate=True), dtype=self.kind)
+        except (ValueError, TypeError):
+            return None
+
+    def _listed(self, value: Any) -> NDArray[Any] | None:
+        whole = self.kind[1] == "i"
+        if not isinstance(value, list) or not {*map(type, value)} <= ({int} if whole else _NUMBERS):
+            return None
+        if any(type(number) is int and abs(number) >= 2**63 for number in value):
+            return None
+        return np.array(value, dtype=self.kind)
+
+
+_NUMBERS = {int, float}
+
+UNSAID: Mapping[str, Any] = types.MappingProxyType({"absent": None})
+"""Metadata of a field that a document leaves out where it is None."""
+
+Exact = Annotated[Fraction, Coded(str, lambda text, place: spelled_number(text, name=place))]
+"""A fraction, written exactly as a string."""
+
+Listed = Annotated[NDArray[np.float64], StoredArray(shape=("symbols",))]
+"""A number for each symbol of the domain, as a list."""
+
+
+@dataclass(frozen=True)
+class _Field:
+    name: str
+    write: Callable[[Any], Any]
+    read: Read
+    absent: Any = dataclasses.MISSING
+
+
+class FromFields:
+    """A dataclass whose document follows from its fields. Stored alone, it is also a Stored."""
+
+    _name: ClassVar[str]
+    """What it is, for messages."""
+
+    _spelled: ClassVar[bool] = False
+    """Whether a part is compared with its one spelling, as what has a format always is."""
+
+    _kind: ClassVar[Any] = ""
+    """Name of its format, after "lapwing-". A part of another document has none. A class states a
+    Literal, by which type checkers tell results apart."""
+
+    _version: ClassVar[int] = 1
+
+    _sizes: ClassVar[tuple[str, ...]] = ()
+    """Names of the sizes that its arrays need from the document around it."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object that :meth:`from_document` reads.
+        """
+        cls: Any = type(self)
+        head = {"format": f"lapwing-{self._kind}", "version": self._version} if self._kind else {}
+        values = ((field, getattr(self, field.name)) for field in _fields(cls))
+        return head | {
+            field.name: field.write(value)
+            for field, value in values
+            if field.absent is dataclasses.MISSING or value != field.absent
+        }
+
+    @classmethod
+    def from_document(cls, document: Any, **sizes: int) -> Self:
+        """Return what :meth:`to_document` wrote.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+        **sizes : int
+            Sizes that the document around it states, for a part of one.
+
+        Raises
+        ------
+        FormatError
+            When it is something else, is damaged or has an unknown version.
+        """
+        own: Any = cls
+        fields, head = _fields(own), set[str]()
+        if cls._kind:
+            require_format(document, name=f"lapwing-{cls._kind}", version=cls._version)
+            head = {"format", "version"}
+        rare = {field.name for field in fields if field.absent is not dataclasses.MISSING}
+        keys = head | {field.name for field in fields} - rare
+        require(document, keys, name=cls._name, optional=rare)
+        values: dict[str, Any] = {}
+        for field in fields:
+            if field.name not in document:
+                values[field.name] = field.absent
+                continue
+            place = f"the {field.name} of {cls._name}"
+            values[field.name] = field.read(document[field.name], place, sizes)
+            if field.name == "domain":
+                sizes = {**sizes, "symbols": values["domain"].size}
+        try:
+            found = cls(**values)
+        except (ArgumentError, DomainError, PrivacyError) as error:
+            raise FormatError(f"{cls._name} is damaged: {error}. {UNUSED}") from None
+        # Most parts are compared with the document around them.
+        if cls._kind or cls._spelled:
+            require_spelling(document, found.to_document(), name=cls._name)
+        return found
+
+
+@cache
+def _fields(cls: Any) -> list[_Field]:
+    hints = declared_fields(cls)
+    return [
+        _Field(
+            field.name, *_code(hints[field.name]), field.metadata.get("absent", dataclasses.MISSING)
+        )
+        for field in dataclasses.fields(cls)
+        if field.init
+    ]
+
+
+def _code(hint: Any) -> tuple[Callable[[Any], Any], Read]:
+    """Return what writes and reads the values of an annotation."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        marker = next((part for part in parts[1:] if isinstance(part, Coded | StoredArray)), None)
+        if isinstance(marker, StoredArray):
+            return marker.write, marker.read
+        if marker is not None:
+            return marker.write, lambda value, place, _: marker.read(value, place)
+    if origin in (Union, types.UnionType) and len(parts) == 2 and types.NoneType in parts:
+        write, read = _code(parts[parts[0] is types.NoneType])
+        return (
+            lambda value: None if value is None else write(value),
+            lambda value, place, sizes: None if value is None else read(value, place, sizes),
+        )
+    if isinstance(hint, type) and hasattr(hint, "from_document"):
+        names = getattr(hint, "_sizes", ())
+        build: Callable[..., Any] = hint.from_document
+        return (
+            lambda value: value.to_document(),
+            lambda value, _, sizes: build(value, **{name: sizes[name] for name in names}),
+        )
+    if origin is Sequence or (origin is tuple and parts[-1] is Ellipsis):
+        return _list_code(parts[0])
+    if origin is tuple:
+        return _list_code(parts[0], len(parts))
+    if origin is dict or origin is Mapping:
+        return _object_code(parts[1])
+    return lambda value: value, lambda value, place, _: _plain(value, hint, place)
+
+
+def _list_code(hint: Any, length: int | None = None) -> tuple[Callable[[Any], Any], Read]:
+    write, read = _code(hint)
+
+    def listed(value: Any, place: str, sizes: Sizes) -> Any:
+        if not isinstance(value, list):
+            raise FormatError(place, "must be a list", describe_value(value), UNUSED)
+        if length is not None and len(value) != length:
+            raise FormatError(place, f"must have {length} entries", str(len(value)), UNUSED)
+        return tuple(read(entry, f"an entry of {place}", sizes) for entry in value)
+
+    return lambda value: [write(entry) for entry in value], listed
+
+
+def _object_code(hint: Any) -> tuple[Callable[[Any], Any], Read]:
+    write, read = _code(hint)
+
+    def named(value: Any, place: str, sizes: Sizes) -> Any:
+        if not isinstance(value, dict):
+            raise FormatError(place, "must be an object", describe_value(value), UNUSED)
+        return {key: read(value[key], f"{key} in {place}", sizes) for key in value}
+
+    if hint is Any:  # kept as it is
+        return lambda value: value, named
+    return lambda value: {key: write(value[key]) for key in value}, named
+
+
+def _plain(value: Any, hint: Any, place: str) -> Any:
+    if excludes(hint, value):
+        said = "true or false" if hint is bool else requirement(hint)
+        raise FormatError(place, f"must be {said}", describe_value(value), UNUSED)
+    return float(value) if hint is float else value

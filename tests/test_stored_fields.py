@@ -1,0 +1,191 @@
+"""Documents that follow from the fields of a class: written, read, and refused when damaged.
+
+Each such class is found in the stored files, so a new one has its damaged documents tested as soon
+as a stored file holds one. Three that no file holds are made here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import lapwing as lw
+from lapwing.declared import AtLeastOne, Declared
+from lapwing.documents import Stored, require_plain
+from lapwing.errors import FormatError, LapwingError
+from lapwing.linear.arrays import Vector
+from lapwing.privacy.guarantee import PrivacyUnit
+from lapwing.results.signed_estimate import SignedEstimate
+from lapwing.results.walk_errors import OwnPeople
+from lapwing.stored_fields import UNSAID, Exact, FromFields, StoredArray
+from tests.damaged_documents import mutants, spelled
+from tests.rows import each
+from tests.test_every_document import FILES, READERS, current
+
+
+@dataclass(frozen=True)
+class Three(Declared, FromFields, Stored):
+    """A new stored class."""
+
+    most: AtLeastOne
+    scale: Exact
+    note: str | None = dataclasses.field(default=None, metadata=UNSAID)
+
+    _name: ClassVar = "a three"
+    _kind: ClassVar = "three"
+
+
+@dataclass(frozen=True)
+class Arrays(FromFields):
+    listed: Annotated[Vector, StoredArray(shape=("symbols",))]
+    packed: Annotated[Vector, StoredArray("<f4", packed=True, shape=("", "symbols"))]
+    whole: Annotated[NDArray[np.int64], StoredArray("<i8")]
+
+    _name: ClassVar = "some arrays"
+    _sizes: ClassVar = ("symbols",)
+
+
+THREE = Three(3, "1/3", "said")  # type: ignore[arg-type]  # a class reads its fractions itself
+
+
+def parts(held: Any) -> Iterator[FromFields]:
+    """Yield every part of an object that is written by its fields."""
+    if isinstance(held, FromFields):
+        yield held
+    if dataclasses.is_dataclass(held):
+        held = [getattr(held, field.name) for field in dataclasses.fields(held)]
+    entries = held.values() if isinstance(held, dict) else held
+    if isinstance(held, dict | list | tuple):
+        for entry in entries:
+            yield from parts(entry)
+
+
+def examples() -> dict[str, FromFields]:
+    """Return the first object of each class in the stored files."""
+    found: dict[str, FromFields] = {}
+    for path in FILES:
+        for part in parts(READERS[path.name][0](current(path))):
+            found.setdefault(type(part).__name__, part)
+    return found
+
+
+EXAMPLES = examples() | {
+    "OwnPeople": OwnPeople(*np.full((3, 2, 4), 0.5)),
+    "PrivacyUnit": PrivacyUnit("patient", 3),
+    "SignedEstimate": SignedEstimate(lw.Integers(0, 1), np.array([1.5, -0.5]), 3),
+}
+
+
+def every(cls: type[Any]) -> set[type[Any]]:
+    return {cls}.union(*map(every, cls.__subclasses__()))
+
+
+def test_every_class_has_an_example() -> None:
+    ours = {made.__name__ for made in every(FromFields) if made.__module__.startswith("lapwing")}
+    assert ours - EXAMPLES.keys() - {"FromFields"} == set()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_damaged_parts_are_refused_or_what_they_say(name: str) -> None:
+    part = EXAMPLES[name]
+    made: Any = type(part)
+    sizes = sizes_of(part)
+    document = part.to_document()
+    assert spelled(made.from_document(document, **sizes).to_document()) == spelled(document)
+    for damaged in mutants(document, most=60, seed=zlib.crc32(name.encode())):
+        try:
+            require_plain(damaged, name="it")
+            found = made.from_document(damaged, **sizes)
+        except LapwingError:
+            continue
+        assert set(found.to_document()) >= document.keys() - rare(made)
+
+
+def sizes_of(part: Any) -> dict[str, int]:
+    """Return the sizes that the document around a part would state."""
+    known = {"symbols": "center", "size": "center", "weeks": "center"}
+    sizes = {}
+    for name in part._sizes:
+        array = getattr(part, known[name] if hasattr(part, "center") else "mean", None)
+        array = part.share if array is None else array
+        sizes[name] = array.shape[0] if name == "weeks" else array.shape[-1]
+    return sizes
+
+
+def rare(made: Any) -> set[str]:
+    """Return the keys that a document may leave out."""
+    return {field.name for field in dataclasses.fields(made) if "absent" in field.metadata}
+
+
+def test_three_fields_are_a_document() -> None:
+    document = THREE.to_document()
+    assert document == {
+        "format": "lapwing-three", "version": 1, "most": 3, "scale": "1/3", "note": "said"
+    }  # fmt: skip
+    assert Three.from_json(THREE.to_json()).to_document() == document
+    del document["note"]
+    assert Three.from_document(document).note is None
+
+
+@each(
+    ("key", "value", "said"),
+    [
+        ("most", 0, "the most of a three must be a whole number of at least 1, got 0"),
+        ("most", 3.0, "must be a whole number of at least 1, got 3.0"),
+        ("most", True, "must be a whole number of at least 1, got true"),
+        ("most", "3", 'must be a whole number of at least 1, got "3"'),
+        ("scale", "2/6", 'must be written "1/3", got "2/6"'),
+        ("scale", 1, "must be a string such as '3' or '1/3', got 1"),
+        ("note", 5, "the note of a three must be a string, got 5"),
+        ("note", None, "a three must be written"),
+        ("more", 1, "a three has the unknown key 'more'"),
+        ("version", 2, "documents of version 1 can be read"),
+    ],
+)
+def test_another_value_is_refused_by_its_key(key: str, value: Any, said: str) -> None:
+    with pytest.raises(FormatError) as refused:
+        Three.from_document(THREE.to_document() | {key: value})
+    assert said in str(refused.value)
+
+
+def test_arrays_are_written_as_lists_or_as_text() -> None:
+    arrays = Arrays(np.array([0.1, 0.2]), np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([2**62]))
+    document = arrays.to_document()
+    assert document["listed"] == [0.1, 0.2] and isinstance(document["packed"], str)
+    found = Arrays.from_document(document, symbols=2)
+    for name in document:
+        np.testing.assert_array_equal(getattr(found, name), getattr(arrays, name))
+    assert found.packed.dtype == np.float64 and found.whole.dtype == np.int64
+
+
+@each(
+    ("key", "value"),
+    [
+        ("listed", [0.1]),
+        ("listed", [0.1, True]),
+        ("listed", [0.1, "x"]),
+        ("listed", "0.1"),
+        ("packed", "AAAA"),
+        ("packed", "not base64"),
+        ("packed", "AADAfwAAwH8="),  # not finite
+        ("packed", 5),
+        ("whole", [1.0]),
+        ("whole", [2**63]),
+    ],
+)
+def test_arrays_of_another_kind_or_size_are_refused(key: str, value: Any) -> None:
+    arrays = Arrays(np.array([0.1, 0.2]), np.array([[1.0, 2.0]]), np.array([1]))
+    with pytest.raises(FormatError, match=f"the {key} of some arrays must"):
+        Arrays.from_document(arrays.to_document() | {key: value}, symbols=2)
+
+
+def test_stored_files_are_read() -> None:
+    assert len(FILES) > 40 and all(isinstance(path, Path) for path in FILES)
