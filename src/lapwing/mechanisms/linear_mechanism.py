@@ -203,7 +203,7 @@ def check_part(release_part: ReleasePart, loss: PrivacyLoss) -> None:
 def check_noise(noise: Any, kinds: tuple[str, ...] = ("normal", "laplace")) -> None:
     """Raise ArgumentError unless noise is one of the kinds, or None: the one with less variance."""
     if noise is not None and noise not in kinds:
-        raise ArgumentError("noise", f"must be one of {', '.join(kinds)}", f"{noise!r}")
+        raise ArgumentError("noise", f"must be one of {', '.join(kinds)}", repr(noise))
 
 
 def check_curve(domain: Domain, *, name: str, most: int = MOST_BINS) -> None:

@@ -202,7 +202,7 @@ class SumTree(LinearMechanism):
         """Check the knobs."""
         check_whole_field(self, "branching", low=2)
         if self.strategy not in ("counts", "haar"):
-            raise ArgumentError("strategy", "must be 'counts' or 'haar'", f"{self.strategy!r}")
+            raise ArgumentError("strategy", "must be 'counts' or 'haar'", repr(self.strategy))
         check_noise(self.noise)
 
     def check(self, domain: Domain) -> None:

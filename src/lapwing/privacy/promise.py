@@ -107,8 +107,8 @@ class Promise:
             raise PrivacyError(
                 "neighbors",
                 "must be one of two words",
-                f"{self.neighbors!r}",
-                f"{NEIGHBORS_NEEDED}",
+                repr(self.neighbors),
+                NEIGHBORS_NEEDED,
             )
         given = [name for name in ("epsilon", "mu", "rho") if getattr(self, name) is not None]
         if len(given) != 1:

@@ -266,7 +266,7 @@ class SignedEstimate(Stored):
                 )
             return np.asarray(positive / positive.sum())
         raise ArgumentError(
-            "projection", "must be 'simplex' or 'clip-and-normalize'", f"{projection!r}"
+            "projection", "must be 'simplex' or 'clip-and-normalize'", repr(projection)
         )
 
     def to_document(self) -> dict[str, Any]:

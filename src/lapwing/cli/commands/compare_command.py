@@ -63,7 +63,7 @@ class ComparisonOptions:
     def check(self) -> None:
         """Raise ArgumentError where an option is wrong."""
         if self.people not in (None, *PEOPLE):
-            raise ArgumentError("people", "must be 'same' or 'different'", f"{self.people!r}")
+            raise ArgumentError("people", "must be 'same' or 'different'", repr(self.people))
         target_of(self.target)
         if len(self.segment or ()) > 2:
             raise ArgumentError("--segment is given once for both, or twice, one for each")

@@ -61,9 +61,9 @@ def sample(
     check_output(output, inputs=[result_file], force=force)
     check_ending(output, [".csv"], what="the table")
     if not 1 <= size <= VALUE_LIMIT:
-        raise ArgumentError("size", f"must be from 1 to {VALUE_LIMIT}", f"{size}")
+        raise ArgumentError("size", f"must be from 1 to {VALUE_LIMIT}", str(size))
     if seed is not None and seed < 0:
-        raise ArgumentError("seed", "must be at least 0", f"{seed}")
+        raise ArgumentError("seed", "must be at least 0", str(seed))
     result = read_result(result_file)
     if is_small(result):
         raise ArgumentError(f"{reason_of(result)}, so there is nothing to draw values from")

@@ -46,7 +46,7 @@ def simulate(
     people. A simulated tally cannot be merged with a collected one.
     """
     if seed is not None and seed < 0:
-        raise ArgumentError("seed", "must be a whole number of at least 0", f"{seed}")
+        raise ArgumentError("seed", "must be a whole number of at least 0", str(seed))
     check_output(output, inputs=[survey_file, values], force=force)
     survey = read_survey(survey_file)
     people = crowd.people(values, survey.randomizer.domain, out, what="count")

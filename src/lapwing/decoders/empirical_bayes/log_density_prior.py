@@ -410,7 +410,7 @@ class LogDensityPrior:
     def __post_init__(self) -> None:
         """Check the seed."""
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError("seed", "must be a whole number of at least 0", f"{self.seed!r}")
+            raise ArgumentError("seed", "must be a whole number of at least 0", repr(self.seed))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> JointDistribution:

@@ -513,11 +513,11 @@ class MixturePrior:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.estimate not in ("mean", "median"):
-            raise ArgumentError("estimate", "must be 'mean' or 'median'", f"{self.estimate!r}")
+            raise ArgumentError("estimate", "must be 'mean' or 'median'", repr(self.estimate))
         whole = isinstance(self.iterations, int) and not isinstance(self.iterations, bool)
         if not whole or self.iterations < 1:
             raise ArgumentError(
-                "iterations", "must be a whole number of at least 1", f"{self.iterations!r}"
+                "iterations", "must be a whole number of at least 1", repr(self.iterations)
             )
 
     @one_thread

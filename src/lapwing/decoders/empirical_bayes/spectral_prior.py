@@ -342,7 +342,7 @@ class SpectralPrior:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if isinstance(self.passes, bool) or self.passes not in range(1, 6):
-            raise ArgumentError("passes", "must be from 1 to 5", f"{self.passes}")
+            raise ArgumentError("passes", "must be from 1 to 5", str(self.passes))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

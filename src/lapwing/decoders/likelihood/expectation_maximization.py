@@ -297,15 +297,15 @@ class ExpectationMaximization:
         """Check the knobs."""
         given = self.tolerance
         if given is not None and (not isinstance(given, Real) or not 0 < given < math.inf):
-            raise ArgumentError("tolerance", "must be greater than 0", f"{given!r}")
+            raise ArgumentError("tolerance", "must be greater than 0", repr(given))
         if self.limit is not None and self.limit < 1:
-            raise ArgumentError("limit", "must be at least 1", f"{self.limit}")
+            raise ArgumentError("limit", "must be at least 1", str(self.limit))
         whole = isinstance(self.strength, int) and not isinstance(self.strength, bool)
         if self.strength != "held-out" and not (whole and 0 <= self.strength <= 64):
             raise ArgumentError(
                 "strength",
                 "must be a whole number from 0 to 64, or 'held-out'",
-                f"{self.strength!r}",
+                repr(self.strength),
             )
         if not self.smoothed and self.strength != 1:
             raise ArgumentError(
@@ -315,7 +315,7 @@ class ExpectationMaximization:
                 others=("smoothed",),
             )
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError("seed", "must be a whole number of at least 0", f"{self.seed!r}")
+            raise ArgumentError("seed", "must be a whole number of at least 0", repr(self.seed))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -56,10 +56,10 @@ _SECONDS_OF_A_TILE, _SECONDS_OF_A_POINT = 12e-3, 1.3e-9
 def check_expected_false(expected_false: float) -> None:
     """Raise ArgumentError unless a number of false values is in (0, 1000]."""
     if isinstance(expected_false, bool) or not isinstance(expected_false, int | float):
-        raise ArgumentError("expected_false", "must be a number", f"{kind_of(expected_false)}")
+        raise ArgumentError("expected_false", "must be a number", kind_of(expected_false))
     if not 0 < expected_false <= 1000:
         raise ArgumentError(
-            "expected_false", "must be greater than 0 and at most 1000", f"{expected_false}"
+            "expected_false", "must be greater than 0 and at most 1000", str(expected_false)
         )
 
 
@@ -666,7 +666,7 @@ class PrefixExtension:
         """Check the numbers."""
         if type(self.survivors) is not int or not 1 <= self.survivors <= SURVIVOR_LIMIT:
             raise ArgumentError(
-                "survivors", f"must be from 1 to {SURVIVOR_LIMIT}", f"{self.survivors!r}"
+                "survivors", f"must be from 1 to {SURVIVOR_LIMIT}", repr(self.survivors)
             )
         check_expected_false(self.expected_false)
 

@@ -88,7 +88,7 @@ class LabelShares:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.sparse is not None and not isinstance(self.sparse, bool):
-            raise ArgumentError("sparse", "must be True, False or None", f"{self.sparse!r}")
+            raise ArgumentError("sparse", "must be True, False or None", repr(self.sparse))
 
     @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:

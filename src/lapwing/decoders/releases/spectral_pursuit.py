@@ -449,9 +449,9 @@ class SpectralPursuit:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.target not in ("people", "population"):
-            raise ArgumentError("target", "must be 'people' or 'population'", f"{self.target!r}")
+            raise ArgumentError("target", "must be 'people' or 'population'", repr(self.target))
         if isinstance(self.passes, bool) or self.passes not in range(1, 6):
-            raise ArgumentError("passes", "must be from 1 to 5", f"{self.passes}")
+            raise ArgumentError("passes", "must be from 1 to 5", str(self.passes))
         check_whole_field(self, "cells", low=8, high=MOST_CELLS)
 
     @one_thread

@@ -133,15 +133,13 @@ class SparseRecovery:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.method not in METHODS:
-            raise ArgumentError(
-                "method", f"must be one of {', '.join(METHODS)}", f"{self.method!r}"
-            )
+            raise ArgumentError("method", f"must be one of {', '.join(METHODS)}", repr(self.method))
         if self.sparsity is not None:
             check_sparsity(self.sparsity)
         if not 0 < self.level < 1:
-            raise ArgumentError("level", "must be between 0 and 1", f"{self.level}")
+            raise ArgumentError("level", "must be between 0 and 1", str(self.level))
         if self.limit < 1:
-            raise ArgumentError("limit", "must be at least 1", f"{self.limit}")
+            raise ArgumentError("limit", "must be at least 1", str(self.limit))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
@@ -259,7 +257,7 @@ class SparseRecovery:
 def check_sparsity(sparsity: int, channel: Channel | None = None) -> None:
     """Raise ArgumentError unless so many symbols can be asked of a channel."""
     if isinstance(sparsity, bool) or not isinstance(sparsity, int):
-        raise ArgumentError("sparsity", "must be a whole number", f"{kind_of(sparsity)}")
+        raise ArgumentError("sparsity", "must be a whole number", kind_of(sparsity))
     limit: float = math.inf
     if channel is not None:
         limit = min(channel.domain.size, sum(block.outputs for block in channel.blocks))
@@ -268,7 +266,7 @@ def check_sparsity(sparsity: int, channel: Channel | None = None) -> None:
             "sparsity",
             "must be at least 1 and at most the number of symbols and of "
             f"counts{('' if channel is None else f', {limit}')}",
-            f"{sparsity}",
+            str(sparsity),
         )
 
 
@@ -406,7 +404,7 @@ class CompressiveEstimate:
             ("last_step", self.last_step, ("project", "normalize")),
         ):
             if value not in choices:
-                raise ArgumentError(name, f"must be one of {', '.join(choices)}", f"{value!r}")
+                raise ArgumentError(name, f"must be one of {', '.join(choices)}", repr(value))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

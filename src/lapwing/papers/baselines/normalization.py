@@ -91,9 +91,7 @@ class Normalization:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.method not in METHODS:
-            raise ArgumentError(
-                "method", f"must be one of {', '.join(METHODS)}", f"{self.method!r}"
-            )
+            raise ArgumentError("method", f"must be one of {', '.join(METHODS)}", repr(self.method))
         if self.signed and self.method == "clip-and-normalize":
             raise ArgumentError(
                 "method",

@@ -84,9 +84,9 @@ class PenalizedLikelihood:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if not 0 < self.roughness < math.inf:
-            raise ArgumentError("roughness", "must be greater than 0", f"{self.roughness}")
+            raise ArgumentError("roughness", "must be greater than 0", str(self.roughness))
         if not 0 < self.tolerance < math.inf:
-            raise ArgumentError("tolerance", "must be greater than 0", f"{self.tolerance}")
+            raise ArgumentError("tolerance", "must be greater than 0", str(self.tolerance))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -30,9 +30,9 @@ def check_test(alpha: float, control: str) -> None:
     """Raise ArgumentError unless these are a level and a name of a control."""
     number = isinstance(alpha, int | float) and not isinstance(alpha, bool)
     if not number or not 0 < alpha < 1:
-        raise ArgumentError("alpha", "must be a number between 0 and 1", f"{alpha!r}")
+        raise ArgumentError("alpha", "must be a number between 0 and 1", repr(alpha))
     if control not in CONTROLS:
-        raise ArgumentError("control", f"must be one of {', '.join(CONTROLS)}", f"{control!r}")
+        raise ArgumentError("control", f"must be one of {', '.join(CONTROLS)}", repr(control))
 
 
 def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
@@ -161,7 +161,7 @@ class Threshold:
         """Check the knobs."""
         check_test(self.alpha, self.control)
         if self.rest not in ("spread", "project"):
-            raise ArgumentError("rest", "must be 'spread' or 'project'", f"{self.rest!r}")
+            raise ArgumentError("rest", "must be 'spread' or 'project'", repr(self.rest))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
@@ -267,10 +267,10 @@ class HeavyHitterSelection:
         number = isinstance(self.above, int | float) and not isinstance(self.above, bool)
         if not number or not 0 <= self.above < 1:
             raise ArgumentError(
-                "above", "must be a share of at least 0 and less than 1", f"{self.above!r}"
+                "above", "must be a share of at least 0 and less than 1", repr(self.above)
             )
         if self.top is not None and (type(self.top) is not int or self.top < 1):
-            raise ArgumentError("top", "must be a whole number of at least 1", f"{self.top!r}")
+            raise ArgumentError("top", "must be a whole number of at least 1", repr(self.top))
         if self.control == "none" and (self.top is None or self.above != 0):
             raise ArgumentError("without a control give top, how many values to list, and no level")
 

@@ -145,9 +145,7 @@ class Wiener:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.method not in METHODS:
-            raise ArgumentError(
-                "method", f"must be one of {', '.join(METHODS)}", f"{self.method!r}"
-            )
+            raise ArgumentError("method", f"must be one of {', '.join(METHODS)}", repr(self.method))
         if self.iterations is not None:
             _check_whole(self.iterations, name="iterations", least=0)
         _check_whole(self.permutations, name="permutations", least=1)
@@ -436,7 +434,7 @@ def _powers(numbers: Any, *, name: str) -> tuple[float, ...]:
     try:
         powers = tuple(float(number) for number in numbers)
     except (TypeError, ValueError):
-        raise ArgumentError(name, "must be numbers", f"{kind_of(numbers)}") from None
+        raise ArgumentError(name, "must be numbers", kind_of(numbers)) from None
     if not powers or not all(0 <= power < math.inf for power in powers):
         raise ArgumentError(f"every number of {name} must be finite and not negative")
     return powers
@@ -444,7 +442,7 @@ def _powers(numbers: Any, *, name: str) -> tuple[float, ...]:
 
 def _check_whole(number: Any, *, name: str, least: int) -> None:
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise ArgumentError(name, f"must be a whole number of at least {least}", f"{number!r}")
+        raise ArgumentError(name, f"must be a whole number of at least {least}", repr(number))
 
 
 @dataclass(frozen=True)
@@ -511,9 +509,9 @@ class GaussianSmoothing:
     def __post_init__(self) -> None:
         """Check the width."""
         if isinstance(self.sigma, bool) or not isinstance(self.sigma, Real):
-            raise ArgumentError("sigma", "must be a number", f"{kind_of(self.sigma)}")
+            raise ArgumentError("sigma", "must be a number", kind_of(self.sigma))
         if not 0 < float(self.sigma) < math.inf:
-            raise ArgumentError("sigma", "must be greater than 0 and finite", f"{self.sigma}")
+            raise ArgumentError("sigma", "must be greater than 0 and finite", str(self.sigma))
         object.__setattr__(self, "sigma", float(self.sigma))
 
     @one_thread
@@ -624,9 +622,7 @@ class BinomialSmoothing:
     def __post_init__(self) -> None:
         """Check the number of rounds."""
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise ArgumentError(
-                "rounds", "must be a whole number of at least 1", f"{self.rounds!r}"
-            )
+            raise ArgumentError("rounds", "must be a whole number of at least 1", repr(self.rounds))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

@@ -321,9 +321,9 @@ class MatchingPursuit(Mechanism):
             )
         check_whole_field(self, "terms", low=1, high=min(64, functions))
         if self.form not in ("repaired", "published"):
-            raise ArgumentError("form", "must be 'repaired' or 'published'", f"{self.form!r}")
+            raise ArgumentError("form", "must be 'repaired' or 'published'", repr(self.form))
         if not 0 <= self.degree <= 5:
-            raise ArgumentError("degree", "must be from 0 to 5", f"{self.degree}")
+            raise ArgumentError("degree", "must be from 0 to 5", str(self.degree))
 
     @property
     def again(self) -> bool:

@@ -195,7 +195,7 @@ class PolynomialProjection(LinearMechanism):
         if isinstance(self.basis, str):
             if self.basis not in FAMILIES:
                 raise ArgumentError(
-                    "basis", f"must be one of {', '.join(FAMILIES)}", f"{self.basis!r}"
+                    "basis", f"must be one of {', '.join(FAMILIES)}", repr(self.basis)
                 )
         else:
             given = tuple(tuple(map(float, function)) for function in self.basis)
@@ -205,15 +205,15 @@ class PolynomialProjection(LinearMechanism):
                 raise ArgumentError(
                     "functions",
                     f"must be the number of functions in the basis, {len(self.basis)}",
-                    f"{self.functions}",
+                    str(self.functions),
                 )
         if self.shape not in SHAPES:
-            raise ArgumentError("shape", f"must be one of {', '.join(SHAPES)}", f"{self.shape!r}")
+            raise ArgumentError("shape", f"must be one of {', '.join(SHAPES)}", repr(self.shape))
         if self.shape in POWERS and self.basis != "legendre":
             raise ArgumentError("raw moments are those of the Legendre basis. Use another shape")
         check_noise(self.noise)
         if not 0 <= self.degree <= 5:
-            raise ArgumentError("degree", "must be from 0 to 5", f"{self.degree}")
+            raise ArgumentError("degree", "must be from 0 to 5", str(self.degree))
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has enough symbols, and at most 4096.

@@ -387,9 +387,9 @@ class GeneralWave(Randomizer[CountTally]):
 
 def _unit(number: Any, *, name: str) -> float:
     if isinstance(number, bool) or not isinstance(number, Real):
-        raise ArgumentError(name, "must be a number", f"{kind_of(number)}")
+        raise ArgumentError(name, "must be a number", kind_of(number))
     if not 0 <= float(number) <= 1:
-        raise ArgumentError(name, "must be from 0 to 1", f"{number}")
+        raise ArgumentError(name, "must be from 0 to 1", str(number))
     return float(number)
 
 

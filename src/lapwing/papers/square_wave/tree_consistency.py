@@ -328,17 +328,15 @@ class TreeConsistency:
     def __post_init__(self) -> None:
         """Check the knobs."""
         if self.method not in ("weighted-average", "admm"):
-            raise ArgumentError(
-                "method", "must be 'weighted-average' or 'admm'", f"{self.method!r}"
-            )
+            raise ArgumentError("method", "must be 'weighted-average' or 'admm'", repr(self.method))
         if self.signed and self.method == "admm":
             raise ArgumentError(
                 "signed=True is for method='weighted-average'. ADMM has no signed estimate"
             )
         if not 0 < self.tolerance < math.inf:
-            raise ArgumentError("tolerance", "must be greater than 0", f"{self.tolerance}")
+            raise ArgumentError("tolerance", "must be greater than 0", str(self.tolerance))
         if self.limit < 1:
-            raise ArgumentError("limit", "must be at least 1", f"{self.limit}")
+            raise ArgumentError("limit", "must be at least 1", str(self.limit))
 
     @one_thread
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:

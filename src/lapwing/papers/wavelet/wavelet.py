@@ -100,7 +100,7 @@ def allocation_shares(
     """
     check_whole("levels", levels, low=1, high=MOST_LEVELS)
     if allocation not in ("optimal", "uniform"):
-        raise ArgumentError("allocation", "must be 'optimal' or 'uniform'", f"{allocation!r}")
+        raise ArgumentError("allocation", "must be 'optimal' or 'uniform'", repr(allocation))
     if allocation == "uniform":
         return np.full(levels, 1 / levels)
     weights = np.array([coefficient_variance(j, epsilon) ** 0.5 / 2**j for j in range(levels)])
@@ -337,7 +337,7 @@ class Wavelet(Mixture[CountTally]):
             rule = most if self.users is None else "bound"
         if isinstance(rule, str):
             if rule not in ("bound", "paper"):
-                raise ArgumentError("levels", "must be a number, 'bound' or 'paper'", f"{rule!r}")
+                raise ArgumentError("levels", "must be a number, 'bound' or 'paper'", repr(rule))
             if self.users is None:
                 raise ArgumentError(f"levels={rule!r} needs the number of users. Pass users=")
             if rule == "bound":

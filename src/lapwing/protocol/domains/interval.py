@@ -196,9 +196,9 @@ class Interval(Domain):
         check_choice(self.missing, name="missing", choices=("refuse", "bin"))
         check_choice(self.unit, name="unit", choices=UNITS)
         if not isinstance(self.circular, bool):
-            raise DomainError("circular", "must be True or False", f"{kind_of(self.circular)}")
+            raise DomainError("circular", "must be True or False", kind_of(self.circular))
         if not isinstance(self.whole, bool):
-            raise DomainError("whole", "must be True or False", f"{kind_of(self.whole)}")
+            raise DomainError("whole", "must be True or False", kind_of(self.whole))
         if self.whole and (self.circular or self.unit not in ("number", "date")):
             raise DomainError("whole", "is for numbers and dates on a line", advice="Leave it out")
         if self.outside is not None:
@@ -278,7 +278,7 @@ class Interval(Domain):
         check_list(given_edges, name="edges")
         edges = tuple(to_number(one, unit=self.unit, name="edges") for one in given_edges)
         if len(edges) < 2 or not all(map(math.isfinite, edges)):
-            raise DomainError("edges", "must be at least two finite values", f"{len(edges)}")
+            raise DomainError("edges", "must be at least two finite values", str(len(edges)))
         if not all(one < next_one for one, next_one in pairwise(edges)):
             raise DomainError("edges", "must increase, each above the one before")
         if self.scale != "linear":

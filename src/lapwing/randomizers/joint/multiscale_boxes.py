@@ -304,7 +304,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
             raise ArgumentError(
                 "components",
                 "must be a list of (kind, (size, size), share)",
-                f"{kind_of(components)}",
+                kind_of(components),
             )
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
         super().__post_init__()

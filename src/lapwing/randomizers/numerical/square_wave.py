@@ -197,10 +197,10 @@ class SquareWave(TwoLevel):
             raise DomainError("a square wave needs an Interval or Integers. Labels have no order")
         if self.width is not None:
             if isinstance(self.width, bool) or not isinstance(self.width, Real):
-                raise ArgumentError("width", "must be a number", f"{kind_of(self.width)}")
+                raise ArgumentError("width", "must be a number", kind_of(self.width))
             if not 0 <= self.width <= 1:
                 raise ArgumentError(
-                    "width", "must be from 0 to 1, a share of the domain's length", f"{self.width}"
+                    "width", "must be from 0 to 1, a share of the domain's length", str(self.width)
                 )
             object.__setattr__(self, "width", float(self.width))
         if self.grid is not None:
@@ -216,7 +216,7 @@ class SquareWave(TwoLevel):
         check_whole_field(self, "grid", low=1)
         if self._points % domain.bins:
             raise ArgumentError(
-                "grid", f"must be a multiple of the {domain.bins} bins", f"{self.grid}"
+                "grid", f"must be a multiple of the {domain.bins} bins", str(self.grid)
             )
 
     @cached_property
@@ -320,7 +320,7 @@ class SquareWave(TwoLevel):
             raise ArgumentError(
                 "bins",
                 f"must divide the {self._points} points of the grid of a regular interval",
-                f"{bins}",
+                str(bins),
             )
         block = Block(self._operator_at(bins, *self._probabilities), Multinomial())
         return Channel(self.domain.refined(bins), [block], self.fingerprint, self.guarantee)
