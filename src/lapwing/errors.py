@@ -112,8 +112,9 @@ class LapwingError(Exception):
     def __init_subclass__(cls) -> None:
         """Document the parameters of a class without a constructor of its own."""
         if "__init__" not in vars(cls):
-            parameters = (LapwingError.__doc__ or "").partition("    Parameters\n")
-            cls.__doc__ = f"{cls.__doc__}\n\n{''.join(parameters[1:]).partition('    Examples')[0]}"
+            _, heading, rest = (LapwingError.__doc__ or "").partition("    Parameters\n")
+            parameters = heading + rest.partition("\n    Examples")[0]
+            cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{parameters}    "
 
     def worded(self, named: Callable[[str], str] = str) -> str:
         """Return the sentence, with the names that a reader typed in the place of the arguments.

@@ -522,7 +522,7 @@ class CompressivePrivatization(TwoLevel):
             )
         if self.sparsity is not None and self.sparsity > self.outputs:
             most, few = f"must be at most the {self.outputs} outputs", "Use more outputs"
-            raise ArgumentError("sparsity", most, str(self.sparsity), few, others=("outputs",))
+            raise ArgumentError("sparsity", most, str(self.sparsity), few)
 
     def _check_promise(self) -> None:
         least, most = self.balance
