@@ -400,7 +400,7 @@ def errors_page() -> str:
         fields += [
             [f"`{made.__name__}.{name}`", text]
             for name, text in _parameters(made).items()
-            if name != "message"
+            if name != "message" and "__init__" in vars(made)
         ]
     warned = [[f"`{made.__name__}`", _says(made)] for _, made in _below(LapwingWarning)]
     codes = []

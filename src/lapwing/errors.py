@@ -102,9 +102,19 @@ class LapwingError(Exception):
         position: int | None = None,
     ) -> None:
         self.argument = None if requirement is None else argument
-        self.requirement, self.received, self.advice = requirement, received, advice
-        self.others, self.position = others, position
+        self.requirement = requirement
+        self.received = received
+        self.advice = advice
+        self.others = others
+        self.position = position
         super().__init__(argument if requirement is None else self.worded())
+
+    def __init_subclass__(cls) -> None:
+        """Document the parameters of a class without a constructor of its own."""
+        if "__init__" not in vars(cls):
+            _, heading, rest = (LapwingError.__doc__ or "").partition("    Parameters\n")
+            parameters = heading + rest.partition("\n    Examples")[0]
+            cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{parameters}    "
 
     def worded(self, named: Callable[[str], str] = str) -> str:
         """Return the sentence, with the names that a reader typed in the place of the arguments.
@@ -113,6 +123,11 @@ class LapwingError(Exception):
         ----------
         named : callable
             Returns what the reader typed for an argument. Default: the argument, as in Python.
+
+        Returns
+        -------
+        str
+            What must hold, what came, what to do.
         """
         if self.argument is None or self.requirement is None:
             return str(self)

@@ -52,7 +52,7 @@ WRONG = [
     (f"{RELEASE} --epsilon 1 --unit age --most 2", "--unit must differ from --column and --by"),
     (f"{RELEASE} --epsilon 1 --mechanism sum-tree --set branching=two", "--set branching must be"),
     ("bounds people.csv --epsilon 1 --neighbors replace-one --confidence 2", "--confidence must"),
-    ("ledger l.json --epsilon 1", "--epsilon makes a new ledger, which needs a relation. Add --n"),
+    ("ledger l.json --epsilon 1", "a new ledger needs --epsilon and --neighbors (and --delta)"),
 ]  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def test_axes_that_are_wrong_are_refused(
     ("words", "said"),
     [
         (("--column", "delay"), "--column is for one attribute"),
-        (("--by", "hour"), "--by must differ from --column"),
+        (("--by", "hour"), "--by must name another column"),
     ],
 )
 def test_columns_that_are_wrong_are_refused(

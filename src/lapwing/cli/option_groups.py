@@ -163,7 +163,7 @@ def typed_words(
         flag = next((flag for flag in one.opts if flag[:2] == "--"), str(one.metavar))
         said = command.typed_as.get(flag, flag)
         flags |= {one.name: said, flag: said, flag.removeprefix("--").replace("-", "_"): said}
-    empty: tuple[Any, ...] = (None, "", [], ())
+    empty: tuple[Any, ...] = (None, [], ())
     values = {one.name: given[one.name] for one in command.params if given[one.name] != one.default}
     try:
         for rule in rules:

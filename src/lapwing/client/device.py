@@ -203,7 +203,7 @@ class Device:
             When it cannot be read or written.
         """
         if on_change not in get_args(OnChange):
-            raise ArgumentError("on_change", "must be 'keep' or 'refuse'", f"{on_change!r}")
+            raise ArgumentError("on_change", "must be 'keep' or 'refuse'", repr(on_change))
         if not isinstance(budget, Guarantee):
             budget = Guarantee(budget, 0, "replace-one", "local")
         if (budget.neighbors, budget.model) != ("replace-one", "local"):

@@ -316,7 +316,7 @@ class PrefixSums(LinearMechanism):
             raise ArgumentError(
                 "smooth",
                 f"needs {low} to {high} symbols",
-                f"{domain.left.size}",
+                str(domain.left.size),
                 "Use smooth=0",
             )
 

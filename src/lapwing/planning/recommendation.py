@@ -260,9 +260,9 @@ def recommend(
         require_domain(domain)
     _check_target(users, error)
     if kind != "typical" and kind not in KINDS:
-        raise ArgumentError("kind", f"must be typical or one of {', '.join(KINDS)}", f"{kind!r}")
+        raise ArgumentError("kind", f"must be typical or one of {', '.join(KINDS)}", repr(kind))
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ArgumentError("repeats", "must be a whole number of at least 1", f"{repeats!r}")
+        raise ArgumentError("repeats", "must be a whole number of at least 1", repr(repeats))
     if isinstance(domain, Product) and any(axis.ordered for axis in domain.domains):
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
@@ -347,10 +347,10 @@ def _check_target(users: Any, error: Any) -> None:
         whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
         if not whole or not 1 <= users <= USER_LIMIT:
             raise ArgumentError(
-                "users", f"must be a whole number from 1 to {USER_LIMIT:,}", f"{users!r}"
+                "users", f"must be a whole number from 1 to {USER_LIMIT:,}", repr(users)
             )
     elif not (isinstance(error, int | float) and 0 < error < 1):
-        raise ArgumentError("error", "must be a number between 0 and 1", f"{error!r}")
+        raise ArgumentError("error", "must be a number between 0 and 1", repr(error))
 
 
 def _checked_distance(distance: str | None) -> str:
@@ -358,7 +358,7 @@ def _checked_distance(distance: str | None) -> str:
         return DISTANCES[0]
     if distance not in DISTANCES:
         raise ArgumentError(
-            "distance", f"must be one of {', '.join(DISTANCES)} for numbers", f"{distance!r}"
+            "distance", f"must be one of {', '.join(DISTANCES)} for numbers", repr(distance)
         )
     return distance
 

@@ -211,7 +211,7 @@ def exponential_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
     exponent: In [0, 48].
     """
     if not 0 <= exponent <= 2 * MAXIMUM_EPSILON:
-        raise PrivacyError("exponent", f"must be in [0, {2 * MAXIMUM_EPSILON}]", f"{exponent}")
+        raise PrivacyError("exponent", f"must be in [0, {2 * MAXIMUM_EPSILON}]", str(exponent))
     total = term = Fraction(1)
     index = 0
     while 2 * exponent > index + 1 or term * 2**210 > total:

@@ -93,7 +93,7 @@ class LedgerEntry:
         if not whole or not isinstance(self.guarantee, Guarantee):
             raise ArgumentError("an entry of a ledger needs a name and a Guarantee")
         if self.state not in ("reserved", "released"):
-            raise ArgumentError("state", "must be 'reserved' or 'released'", f"{self.state!r}")
+            raise ArgumentError("state", "must be 'reserved' or 'released'", repr(self.state))
         check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
         check_whole_field(self, "drawn_rounds", low=1, high=self.rounds)
         if self.loss is not None:

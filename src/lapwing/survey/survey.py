@@ -198,7 +198,7 @@ class Survey(Stored):
                 "segment_minimum", "goes with segments", advice="Name them, or leave it out"
             )
         if type(self.remembered) is not bool:
-            raise ArgumentError("remembered", "must be True or False", f"{self.remembered!r}")
+            raise ArgumentError("remembered", "must be True or False", repr(self.remembered))
         if self.remembered and self.randomizer.guarantee.lifetime is not None:
             raise ArgumentError(
                 f"{self.randomizer.name} already memoizes a permanent round. Leave out remembered"
@@ -210,7 +210,7 @@ class Survey(Stored):
                 raise ArgumentError(
                     name,
                     f"must be 1 to {most} printable characters on one line",
-                    f"{_fault_of(text, most)}",
+                    _fault_of(text, most),
                 )
         domain = self.randomizer.domain
         if self.measured_in is not None and not (domain.ordered and domain.unit == "number"):

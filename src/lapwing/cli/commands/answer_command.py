@@ -105,7 +105,7 @@ class AskedShares:
                 raise ArgumentError(
                     "quantile",
                     "must be at least 0 and at most 1",
-                    f"{exact_text(probability)}",
+                    exact_text(probability),
                     "The median is 0.5",
                 )
 
@@ -255,7 +255,7 @@ def _label(text: str, domain: Any) -> Any:
     if domain.name == "integers":
         whole = text.removeprefix("-").isdecimal() and len(text) < 20
         if not whole or not domain.low <= int(text) <= domain.high:
-            raise ArgumentError("share", f"must be from {domain.low} to {domain.high}", f"{text!r}")
+            raise ArgumentError("share", f"must be from {domain.low} to {domain.high}", repr(text))
         return int(text)
     if domain.ordered:
         return number_of(text, domain, name="--share")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast, get_args
+from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -37,8 +37,6 @@ from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.plotting import figure_of
 from lapwing.results.rounding import estimate_text, exact_text
 
-PEOPLE: tuple[People, ...] = get_args(People)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonOptions:
@@ -62,8 +60,6 @@ class ComparisonOptions:
 
     def check(self) -> None:
         """Raise ArgumentError where an option is wrong."""
-        if self.people not in (None, *PEOPLE):
-            raise ArgumentError("people", "must be 'same' or 'different'", f"{self.people!r}")
         target_of(self.target)
         if len(self.segment or ()) > 2:
             raise ArgumentError("--segment is given once for both, or twice, one for each")

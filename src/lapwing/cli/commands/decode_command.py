@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from lapwing.cli.console import Output, check_output, facts, write_text
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import (
     Force,
     Level,
@@ -129,6 +129,8 @@ class DecoderOptions:
 
     def _of_counts(self) -> Decoder | SearchDecoder | None:
         if self.decoder is None:
+            if self.settings:
+                raise ArgumentError("set", "belongs to a decoder", advice="Add --decoder")
             return None
         made = pick(DECODERS, self.decoder, what="--decoder")
         found: Decoder | SearchDecoder = make_with_settings(made, settings=self.settings or ())
@@ -192,9 +194,6 @@ Words = Annotated[
         "tallies, are decoded to one answer.",
     ),
 ]
-
-
-RULES = (Rule("settings", "belongs to a decoder", needs=("decoder",)),)
 
 
 def decode(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
@@ -54,21 +54,13 @@ class BudgetOptions:
                 f"{path.name} exists, and a budget is set once. Leave --epsilon, --delta, "
                 "--neighbors and --tight out, or name a new file"
             )
-        assert self.epsilon is not None and self.neighbors is not None  # by the rules
+        if self.epsilon is None or self.neighbors is None:
+            raise ArgumentError("a new ledger needs --epsilon and --neighbors (and --delta)")
         relation = relation_of(self.neighbors)
         numbers = exact_epsilon(self.epsilon), exact_delta(self.delta)
         created = Ledger(Guarantee(*numbers, relation, "central"), tight=self.tight)
         created.save(path)
         return created
-
-
-RULES = (
-    Rule("epsilon", "makes a new ledger, which needs a relation", needs=("neighbors",)),
-    *(
-        Rule(name, "is of a new ledger", needs=("epsilon",))
-        for name in ("delta", "neighbors", "tight")
-    ),
-)
 
 
 def ledger(

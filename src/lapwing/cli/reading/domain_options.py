@@ -131,7 +131,7 @@ def axis_files(typed: Sequence[str]) -> dict[str, Path]:
             raise ArgumentError(
                 "axis",
                 "must be NAME=FILE with two different names",
-                f"{one!r}",
+                repr(one),
                 "For example --axis delay=delay.json --axis hour=hour.json",
             )
         files[name] = Path(path)
@@ -303,7 +303,7 @@ class DomainOptions(DomainFile):
     def _typed(self, *names: str) -> dict[str, Any]:
         """What was typed of these options."""
         typed = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in typed.items() if value not in (None, "")}
+        return {name: value for name, value in typed.items() if value is not None}
 
 
 _INTERVAL = ("low", "high", "bins", "unit", "scale", "atom", "edges", "closed")
@@ -410,7 +410,7 @@ def _end(text: str, unit: str, option: str) -> Any:
         return float(text)
     except ValueError:
         raise ArgumentError(
-            option, "must be a number", f"{text!r}", "For dates and times add --unit"
+            option, "must be a number", repr(text), "For dates and times add --unit"
         ) from None
 
 

@@ -372,7 +372,7 @@ class Table:
         Raises FormatError when a CSV seems to have no header line, or the name occurs twice.
         """
         if name is not None and not isinstance(name, str):
-            raise ArgumentError(option, "must be the name of one column", f"{kind_of(name)}")
+            raise ArgumentError(option, "must be the name of one column", kind_of(name))
         proved = self.typed or not self.header or beside is not None
         if name is None:
             if len(self.names) == 1 and (proved or not labels):

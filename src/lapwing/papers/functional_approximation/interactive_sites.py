@@ -283,7 +283,7 @@ class QuantileSite(InteractiveSite):
         self._check_process()
         if type(place) is not int or not 0 <= place < self._below.size:
             raise ArgumentError(
-                "place", f"must be a whole number from 0 to {self._below.size - 1}", f"{place!r}"
+                "place", f"must be a whole number from 0 to {self._below.size - 1}", repr(place)
             )
         try:
             noise = self._noise.pop()
@@ -554,7 +554,7 @@ class PursuitSite(InteractiveSite):
     def _check_atom(self, atom: int) -> None:
         if type(atom) is not int or not 0 <= atom < self._exact.size:
             raise ArgumentError(
-                "atom", f"must be a whole number from 0 to {self._exact.size - 1}", f"{atom!r}"
+                "atom", f"must be a whole number from 0 to {self._exact.size - 1}", repr(atom)
             )
 
 

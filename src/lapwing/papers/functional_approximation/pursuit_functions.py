@@ -32,7 +32,7 @@ def entry_of(part: Any) -> Any:
         raise ArgumentError(
             "dictionary",
             f"must be one of {', '.join(FAMILIES)}, or functions of your own",
-            f"{part!r}",
+            repr(part),
         )
     return part if isinstance(part, str) or callable(part) else tuple(map(float, part))
 

@@ -207,7 +207,7 @@ def source_of(rng: RandomSource | None) -> RandomSource:
         raise ArgumentError(
             "rng",
             "must be a source of random words",
-            f"{kind_of(rng)}",
+            kind_of(rng),
             "Leave it out for secure randomness, or pass lapwing.seeded(1) in a test, which "
             "protects nobody",
         )

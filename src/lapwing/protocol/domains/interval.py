@@ -266,7 +266,7 @@ class Interval(Domain):
         check_list(given_edges, name="edges")
         edges = tuple(to_number(one, unit=self.unit, name="edges") for one in given_edges)
         if len(edges) < 2 or not all(map(math.isfinite, edges)):
-            raise DomainError("edges", "must be at least two finite values", f"{len(edges)}")
+            raise DomainError("edges", "must be at least two finite values", str(len(edges)))
         if not all(one < next_one for one, next_one in pairwise(edges)):
             raise DomainError("edges", "must increase, each above the one before")
         if self.scale != "linear":

@@ -198,7 +198,7 @@ def one_dimensional(values: Values) -> NDArray[Any]:
         # A column of lists, which NumPy made a table of because all are of one length.
         array = np.fromiter(held, dtype=object, count=len(held))
     if array.ndim == 0:
-        raise DomainError("values", "must be a list or an array", f"{_what_it_is(values)}")
+        raise DomainError("values", "must be a list or an array", _what_it_is(values))
     if array.ndim != 1:
         raise DomainError("values", "must be one-dimensional", f"shape {array.shape}")
     return array

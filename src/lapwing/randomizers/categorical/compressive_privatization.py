@@ -101,7 +101,7 @@ def _text(columns: Any, *, symbols: int, outputs: int) -> tuple[str, ...]:
         raise ArgumentError("matrix", "as text needs the number of its outputs, at least 2")
     if len(columns) != symbols:
         raise ArgumentError(
-            "matrix", f"must have a column for each of the {symbols} symbols", f"{len(columns)}"
+            "matrix", f"must have a column for each of the {symbols} symbols", str(len(columns))
         )
     width = (outputs + 7) // 8
     for number, column in enumerate(columns):
@@ -431,20 +431,13 @@ class CompressivePrivatization(TwoLevel):
             )
         if self.matrix != "balanced":
             self._check_promise()
-        elif not 1 <= self._near < self.outputs:
-            raise ArgumentError(
-                "weight",
-                f"must be from 1 to {self.outputs - 1}, the outputs minus one",
-                f"{self._near}",
-            )
+        else:  # at most the outputs minus one
+            check_whole("weight", self._near, low=1, high=self.outputs - 1)
 
     def _check_choices(self) -> None:
         if isinstance(self.matrix, str) and self.matrix not in DRAWN:
-            raise ArgumentError(
-                "matrix",
-                f"must be one of {', '.join(DRAWN)}, or the matrix itself",
-                f"{self.matrix[:40]!r}",
-            )
+            drawn = f"must be one of {', '.join(DRAWN)}, or the matrix itself"
+            raise ArgumentError("matrix", drawn, repr(self.matrix[:40]))
         if self.matrix != "balanced" and self.weight is not None:
             raise ArgumentError(
                 "weight",
@@ -463,9 +456,7 @@ class CompressivePrivatization(TwoLevel):
                 "uneven repairs the matrix and accept_epsilon takes it as it is. Give one of them"
             )
         if not isinstance(self.matrix, str) and self.seed:
-            raise ArgumentError(
-                "seed", "draws a matrix", advice="Leave it out when you pass a matrix"
-            )
+            raise ArgumentError("seed", "draws a matrix", advice="Leave it out with your own")
 
     def _settle_outputs(self) -> None:
         size = self.domain.size
@@ -473,8 +464,8 @@ class CompressivePrivatization(TwoLevel):
             if self.sparsity is None:
                 raise ArgumentError(
                     "outputs",
-                    "must be given, or sparsity, how many symbols hold nearly all of the mass, "
-                    "from which it follows by rule",
+                    "must be given, or sparsity, how many symbols hold nearly all of the mass",
+                    others=("sparsity",),
                 )
             rows = recommended_outputs(size, self.sparsity, self.design_epsilon)
             object.__setattr__(self, "outputs", rows)
@@ -482,15 +473,12 @@ class CompressivePrivatization(TwoLevel):
             raise ArgumentError(
                 "outputs",
                 f"must be from 2 to {size}, at most as many as symbols",
-                f"{self.outputs}",
+                str(self.outputs),
                 "Where reports may be that long use subset selection",
             )
         if self.sparsity is not None and self.sparsity > self.outputs:
-            raise ArgumentError(
-                "sparsity",
-                f"must be at most the {self.outputs} outputs",
-                f"{self.sparsity}: so many shares cannot be estimated from so few counts",
-            )
+            most, few = f"must be at most the {self.outputs} outputs", "Use more outputs"
+            raise ArgumentError("sparsity", most, str(self.sparsity), few)
 
     def _check_promise(self) -> None:
         least, most = self.balance
