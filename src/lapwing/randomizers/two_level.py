@@ -30,8 +30,7 @@ from lapwing.privacy.sampling.randomness import (
     scalar_below,
     uniform_below,
 )
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.messages.reports import code_width, pack_codes, unpack_codes
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (

@@ -30,7 +30,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.privacy.standing import weakest_standing
+from lapwing.privacy.guarantee import weakest_standing
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_days
 from lapwing.protocol.domains.ranges import (

@@ -20,11 +20,10 @@ from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.planning.defaults import FEW, recommended_decoder
-from lapwing.privacy.standing import weakest_standing
+from lapwing.privacy.guarantee import weakest_standing
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.channels.equal_counts import equal_by_chance
-from lapwing.protocol.messages.observation import check_observation
-from lapwing.protocol.messages.tally import CountTally, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally, check_observation
 from lapwing.registry import DECODERS
 from lapwing.results.distribution import Distribution
 from lapwing.survey.series_decoding import channel_and_counts, identity_of

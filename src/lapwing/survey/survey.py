@@ -51,9 +51,8 @@ from lapwing.protocol.messages.group_tallies import (
     count_groups,
     count_weighted,
 )
-from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Tally
+from lapwing.protocol.messages.tally import Tally, check_observation
 from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
 from lapwing.registry import DECODERS, RANDOMIZERS

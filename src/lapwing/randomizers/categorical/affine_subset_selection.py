@@ -23,8 +23,7 @@ from lapwing.privacy.sampling.randomness import (
     scalar_below,
     uniform_below,
 )
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import FixedSizeSubset
+from lapwing.protocol.channels.channel import Block, Channel, FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Fault, Randomizer, check_domain, check_symbol

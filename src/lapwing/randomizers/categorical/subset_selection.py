@@ -16,8 +16,7 @@ from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import FixedSizeSubset
+from lapwing.protocol.channels.channel import Block, Channel, FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer, check_domain, check_symbol
