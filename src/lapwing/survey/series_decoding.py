@@ -36,7 +36,7 @@ from lapwing.results.series_change import SeriesChange, Shift
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.results.week_names import check_names, with_missing
 from lapwing.survey.publication import Publication
-from lapwing.survey.survey import Survey
+from lapwing.survey.survey import Survey, unit_entry
 
 WeekGiven: TypeAlias = "tuple[Survey, Tally] | Release | Publication | None"
 """What is known of one week: a survey and its tally, a release, or nothing."""
@@ -243,7 +243,7 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     channel, counts = channel_and_counts(survey, tally)
     check_given(channel, counts)
     identity = identity_of(tally)
-    measured = survey._measured()
+    measured = unit_entry(survey)
     alone = partial(survey.decode, tally)
     by_chance = partial(equal_by_chance, tally, channel=channel)
     return ReadWeek(
