@@ -79,6 +79,8 @@ def test_a_parameter_is_documented_by_its_own_name_or_not_at_all() -> None:
         def share(self, first: float, last: float) -> tuple[float, float]:
             """Return both ends.
 
+            In order.
+
             Returns
             -------
             tuple of float
@@ -87,7 +89,8 @@ def test_a_parameter_is_documented_by_its_own_name_or_not_at_all() -> None:
             return first, last
 
     text = inspect.getdoc(Forward.share)
-    assert text is not None and "first, last : float\n    Ends of the range." in text
+    assert text is not None and text.startswith("Return both ends.\n\nIn order.\n\nParameters")
+    assert "first, last : float\n    Ends of the range." in text
     assert "level" not in text and "ranges" not in text and "In [0, 1]" not in text
 
 

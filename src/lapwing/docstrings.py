@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc, unwrap
 from types import FunctionType
 from typing import Any, TypeVar
@@ -42,21 +43,25 @@ class Documented:
 
 
 def _complete(function: Callable[..., Any], source: Callable[..., Any]) -> None:
-    if not function.__doc__ or not source.__doc__:  # without docstrings, as by python -OO
+    _, inherited = _sections(source.__doc__ or "")
+    if not function.__doc__ or not inherited:  # no docstrings: as by python -OO
         return
-    summary, *ours = _HEADING.split(cleandoc(function.__doc__))
-    theirs = _HEADING.split(cleandoc(source.__doc__))[1:]
-    own = dict(zip(ours[::2], ours[1::2], strict=True))
-    inherited = dict(zip(theirs[::2], theirs[1::2], strict=True))
-    names = _names(function)
+    summary, own = _sections(function.__doc__)
     sections = {
-        "Parameters": _parameters(own, inherited, names, _names(source)),
+        "Parameters": _parameters(own, inherited, _names(function), _names(source)),
         "Returns": own.get("Returns") or inherited.get("Returns", ""),
         **{title: _merged(own, inherited, title) for title in ("Raises", "Warns")},
     }
     sections |= {title: body for title, body in own.items() if title not in sections}
     texts = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in sections.items() if body]
     function.__doc__ = "\n\n".join([summary, *texts]) + "\n" * bool(texts)
+
+
+@cache
+def _sections(doc: str) -> tuple[str, dict[str, str]]:
+    """Return what is before the sections of a docstring, and the text of each by its title."""
+    summary, *parts = _HEADING.split(cleandoc(doc))
+    return summary, dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def _names(function: Callable[..., Any]) -> list[str]:

@@ -27,7 +27,7 @@ from lapwing.documents import (
     require_format,
 )
 from lapwing.errors import FormatError, LapwingError
-from lapwing.privacy.standing import Standing
+from lapwing.privacy.guarantee import Standing
 from lapwing.protocol.domains.domain_documents import build_open_domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.reports import Reports, read_header, reports_per_block

@@ -157,8 +157,7 @@ class TestBuckets:
         assert np.abs(np.roll(found, 1, axis=0) - wanted).max() > 0.02
 
     def test_products_and_decoding_are_those_of_the_dense_matrix(self):
-        from lapwing.protocol.channels.channel import Block, Channel
-        from lapwing.protocol.channels.laws import Multinomial
+        from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 
         bins, rng = 16, np.random.default_rng(3)
         channel = wave_buckets.bucketed(self.wave.channel, bins)

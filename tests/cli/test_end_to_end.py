@@ -17,6 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from lapwing import Distribution, Survey
+from lapwing.results.answers import share_in_band
 from lapwing.tallies import CountTally
 from tests.cli.running import Program
 
@@ -220,4 +221,4 @@ def test_what_decode_writes_is_what_the_library_reads(
         assert (shown_low, shown_high) == (low, high)
         assert (row["low"] is None, row["high"] is None) == (low == 0, high == 100)
     assert shown["mean"]["value"] == expected.mean()
-    assert shown["share_in_band"] == expected._share_in_band()
+    assert shown["share_in_band"] == share_in_band(expected)

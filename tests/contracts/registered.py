@@ -23,8 +23,8 @@ from lapwing import Categories, Integers, Interval, Product, Survey
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.protocol import Channel
+from lapwing.protocol.channels.channel import FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.protocol.channels.hashed_channel import HashedSupport
-from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_columns import CodedLabels
 from lapwing.randomizers.mixture import Mixture

@@ -17,8 +17,7 @@ from lapwing.errors import LapwingWarning, MismatchError, TallyError, Unsupporte
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.protocol import Channel
-from lapwing.protocol.channels.channel import Block
-from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
+from lapwing.protocol.channels.channel import Block, Multinomial, ProductOfBits
 from lapwing.tallies import CountTally
 from lapwing.testing.decoder_contract import (
     check_answer,

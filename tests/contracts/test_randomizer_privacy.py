@@ -22,7 +22,7 @@ from lapwing.linear.operators.operator import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import WORD, seeded
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Multinomial
 from lapwing.survey.privacy_statement import Participation
 from lapwing.testing.randomizer_contract import (
     check_channel,

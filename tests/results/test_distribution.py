@@ -28,6 +28,7 @@ from lapwing import (
 )
 from lapwing.documents import canonical
 from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.results.answers import share_in_band
 from tests.damaged_documents import damaged, junk
 from tests.false_alarms import accepts, multinomial_tail
 
@@ -251,7 +252,7 @@ def test_storing_changes_no_bit(weights: list[float]) -> None:
 
 def test_without_an_error_law_there_is_no_band() -> None:
     made = Distribution.of_counts([1, 1], Integers(0, 1))
-    assert made.confidence_band() is None and made._share_in_band() is None
+    assert made.confidence_band() is None and share_in_band(made) is None
     again = Distribution.from_json(made.to_json())
     assert again.uncertainty is None and again.guarantee is None
 
@@ -263,13 +264,13 @@ def test_the_band_among_those_present() -> None:
     assert made.uncertainty is not None
     expected = made.uncertainty.given_present()
     assert band.low.size == expected.center.size == 5
-    share = made._share_in_band()
+    share = share_in_band(made)
     assert share is not None and 0.5 <= share <= 1
     # When by the counts nobody's value is present, there is no band rather than a wild one.
     law = made.uncertainty
     center = np.array([-0.1, -0.1, 0, 0, 0, 1.2])
     gone = dataclasses.replace(made, uncertainty=dataclasses.replace(law, center=center))
-    assert gone.confidence_band() is None and gone._share_in_band() is None
+    assert gone.confidence_band() is None and share_in_band(gone) is None
 
 
 def test_the_band_of_labels_holds_the_shares() -> None:

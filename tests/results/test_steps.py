@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.resolution import RELATIVE_ERROR, resolved_steps, step_error
+from lapwing.decoders.decoder import RELATIVE_ERROR, resolved_steps, step_error
 from lapwing.errors import ArgumentError
 from lapwing.linear.covariance import Covariance
 from lapwing.results.steps import Steps, grouped, preferred_steps, shared_steps, step_numbers

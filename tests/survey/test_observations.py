@@ -17,7 +17,7 @@ from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.observation import Observation
+from lapwing.protocol.messages.tally import Observation
 from lapwing.protocol.randomizer import channel_for
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse

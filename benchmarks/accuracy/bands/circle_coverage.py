@@ -12,6 +12,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.markdown import table
 from lapwing.errors import LapwingWarning
+from lapwing.results.distribution_intervals import direction_of
 
 TITLE = "Answers on a circle"
 
@@ -57,7 +58,7 @@ def measure(*, people: int, bins: int, epsilon: float, repeats: int) -> dict[str
                 direction = float(np.angle(resultant)) * 12 / math.pi
                 unclear += ends is None
                 held.setdefault(f"mean, {target}", []).append(_in_arc(ends, direction))
-                low, high = result._direction(0.95, target).length
+                low, high = direction_of(result, 0.95, target).length
                 held.setdefault(f"R, {target}", []).append(low <= abs(resultant) <= high)
                 if ends is not None:
                     widths.append((ends[1] - ends[0]) % 24)

@@ -266,19 +266,12 @@ class LinearMechanism(Mechanism):
         """
         return least_noise(strategy, promise, kind=self.noise)
 
-    def _strategy(self, domain: Domain, promise: Promise) -> Strategy:
-        """Return what is asked under a privacy guarantee."""
-        if promise.unit is None:
-            return self.strategy_for(domain, promise.neighbors)
-        # A unit may come with more or fewer rows, so their number has to be asked, too.
-        return UnitStrategy(self.strategy_for(domain, "add-or-remove-one"), promise.unit.most)
-
     def _strategy_of(self, release: Release) -> Strategy:
-        return self._strategy(release.domain, release.parts[0].promise)
+        return strategy_under(self, release.domain, release.parts[0].promise)
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return the privacy loss of a release, before anything is drawn."""
-        strategy = self._strategy(domain, promise)
+        strategy = strategy_under(self, domain, promise)
         noise, sensitivity = self.noise_for(strategy, promise)
         return noise.loss(sensitivity)
 
@@ -288,7 +281,7 @@ class LinearMechanism(Mechanism):
         """Return the answers of the strategy with the least noise that the guarantee allows."""
         # All noise is drawn before the counts are looked at: the time it takes tells nothing of
         # them.
-        strategy = self._strategy(summary.domain, promise)
+        strategy = strategy_under(self, summary.domain, promise)
         noise, sensitivity = self.noise_for(strategy, promise)
         part = part_of(
             noise, promise, sensitivity, summary.people, source=source, identifier=identifier
@@ -308,7 +301,7 @@ class LinearMechanism(Mechanism):
             guarantee.
         """
         for part in release.parts:
-            strategy = self._strategy(release.domain, part.promise)
+            strategy = strategy_under(self, release.domain, part.promise)
             check_part(part, part.noise.loss(strategy.sensitivity(part.promise.neighbors)))
 
     def _operator_for(self, release: Release) -> LinearOperator:
@@ -331,3 +324,11 @@ class LinearMechanism(Mechanism):
 def _operator(strategy: Strategy) -> Operator:
     """Return one object for equal strategies, so that decoders may keep what follows from it."""
     return as_operator(strategy.operator)
+
+
+def strategy_under(mechanism: LinearMechanism, domain: Domain, promise: Promise) -> Strategy:
+    """Return what a mechanism asks under a privacy guarantee."""
+    if promise.unit is None:
+        return mechanism.strategy_for(domain, promise.neighbors)
+    # A unit may come with more or fewer rows, so their number has to be asked, too.
+    return UnitStrategy(mechanism.strategy_for(domain, "add-or-remove-one"), promise.unit.most)

@@ -15,13 +15,12 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Guarantee, Neighbors, american
+from lapwing.privacy.guarantee import Guarantee, Neighbors, american, weakest_standing
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
-from lapwing.privacy.standing import weakest_standing
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.units import to_numbers

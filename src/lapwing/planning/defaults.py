@@ -16,7 +16,7 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.operators.separable import Separable
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.registry import DECODERS
 

@@ -126,7 +126,7 @@ def _hadamard_response(made: HadamardResponse) -> Option:
 
 
 def _linear_hashing(made: LinearHashing) -> Option:
-    size, points = made.domain.size, 2**made._bits - 1
+    size, points = made.domain.size, 2**made.log_channel.hash.hash_bits - 1
     noise = _pure(made.log_channel.inside, made.log_channel.outside)
     if size <= LISTED:
         seconds = 5e-8 + 6e-9 * points, _decoding(made)

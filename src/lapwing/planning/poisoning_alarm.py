@@ -23,8 +23,7 @@ from lapwing.linear.operators.operator import Stacked, dense
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import gap, largest_eigenvalue, projected_gradient, quadratic_on_simplex
 from lapwing.planning.simulation import simulate, simulated_exactly
-from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Channel, Multinomial
 from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import Randomizer, channel_for
 

@@ -18,7 +18,12 @@ import numpy as np
 from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.memoized import memoized
 from lapwing.mechanisms.histogram_query import CellStrategy, HistogramQuery
-from lapwing.mechanisms.linear_mechanism import LinearMechanism, Strategy, UnitStrategy
+from lapwing.mechanisms.linear_mechanism import (
+    LinearMechanism,
+    Strategy,
+    UnitStrategy,
+    strategy_under,
+)
 from lapwing.mechanisms.sum_tree import TreeStrategy
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
@@ -112,8 +117,8 @@ def least_error(
     errors = {one: predicted_error(one, domain, promise, seen) for one in candidates}
     first = min(errors, key=errors.__getitem__)
     # Trees of few symbols may be the same one.
-    asked = first._strategy(domain, promise)
-    others = [one for one in errors if one._strategy(domain, promise) != asked]
+    asked = strategy_under(first, domain, promise)
+    others = [one for one in errors if strategy_under(one, domain, promise) != asked]
     runner_up = min(others, key=errors.__getitem__, default=first)
     ratio = errors[runner_up] / errors[first]
     return Choice(first, runner_up, ratio, people, "people" if promise.unit is None else "rows")
@@ -142,7 +147,7 @@ def predicted_error(
 
 def _asked(mechanism: LinearMechanism, domain: Domain, promise: Promise) -> tuple[Strategy, float]:
     """Return what a mechanism asks of rows, and the variance of the noise in an answer."""
-    strategy = mechanism._strategy(domain, promise)
+    strategy = strategy_under(mechanism, domain, promise)
     noise, _ = mechanism.noise_for(strategy, promise)
     rows = strategy.strategy if isinstance(strategy, UnitStrategy) else strategy
     return rows, float(noise.variance)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 from lapwing.declared import Declared, From
-from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     LARGEST_GUARANTEE,
     ExactNumber,
@@ -25,8 +25,27 @@ from lapwing.privacy.exact_numbers import (
     exponential_bounds,
     shown_number,
 )
-from lapwing.privacy.standing import Standing, weakest_standing
 from lapwing.stored_fields import UNSAID, Exact, FromFields
+
+Standing = Literal["seeded", "simulated"]
+"""Why something drawn is not private: its randomness can be repeated, or its people are made up."""
+
+
+def weakest_standing(*standings: Standing | None) -> Standing | None:
+    """Return the standing of what several things were made into."""
+    known: tuple[Standing, ...] = ("simulated", "seeded")
+    return next((standing for standing in known if standing in standings), None)
+
+
+def checked_standing(written: Any) -> Standing | None:
+    """Return a standing that a document holds, or raise FormatError."""
+    if written in (None, "seeded", "simulated"):
+        standing: Standing | None = written
+        return standing
+    raise FormatError(
+        "a standing must be 'seeded' or 'simulated', or be left out. Do not use this document"
+    )
+
 
 Neighbors = Literal["replace-one", "add-or-remove-one"]
 

@@ -10,9 +10,8 @@ from typing import Any, Literal
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
-from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.guarantee import Guarantee, Standing
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.standing import Standing
 
 State = Literal["reserved", "released"]
 

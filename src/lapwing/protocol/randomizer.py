@@ -23,9 +23,8 @@ from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
 from lapwing.protocol.domains.domain import Domain, DomainField
-from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports, unpack_codes
-from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog
+from lapwing.protocol.messages.tally import CountTally, Observation, Tally, TallyLog
 
 CHUNK = 2**16
 """People randomized at a time: the temporary arrays stay in cache."""

@@ -32,19 +32,23 @@ from lapwing.errors import (
     kind_of,
 )
 from lapwing.linear.memoized import cached_property, memoized
-from lapwing.privacy.guarantee import Guarantee, People
+from lapwing.privacy.guarantee import (
+    Guarantee,
+    People,
+    Standing,
+    weakest_standing,
+)
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
-from lapwing.privacy.standing import Standing, weakest_standing
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
-from lapwing.protocol.messages.observation import Kind, Summed
+from lapwing.protocol.messages.tally import Kind, Summed
 from lapwing.registry import MECHANISMS
 from lapwing.stored_fields import UNSAID, FromFields
 

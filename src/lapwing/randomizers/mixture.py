@@ -6,8 +6,9 @@ whole is. A report is the number of the group, then the component's report, padd
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,18 @@ def whole_shares(shares: list[float]) -> list[int]:
     whole = [max(1, int(share * COIN)) for share in shares]
     whole[whole.index(max(whole))] += COIN - sum(whole)
     return whole
+
+
+def component_groups(
+    table: Sequence[tuple[str, Any, float]], randomizer: Callable[[str, Any], Randomizer]
+) -> tuple[Component, ...]:
+    """Return the component of each group of people, by its kind, its size and its share."""
+    total = math.fsum(share for _, _, share in table)
+    shares = whole_shares([share / total for _, _, share in table])
+    return tuple(
+        Component(randomizer(kind, size), share)
+        for (kind, size, _), share in zip(table, shares, strict=True)
+    )
 
 
 @dataclass(frozen=True)

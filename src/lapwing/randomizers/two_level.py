@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,12 @@ from lapwing.privacy.sampling.randomness import (
     scalar_below,
     uniform_below,
 )
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.messages.reports import code_width, pack_codes, unpack_codes
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
     CHUNK,
+    Collected,
     Fault,
     Randomizer,
     check_symbol,
@@ -110,25 +110,6 @@ class CodeReports:
         return fault_of(invalid, f"be a code in 0..{self.outputs - 1}", failure="is not")
 
 
-def near_threshold(randomizer: Any) -> int:
-    """Return T: a report is in the set of its value with probability T / 2^64.
-
-    Notes
-    -----
-    It is the largest integer for which ``(T / near) / ((2^64 - T) / far)`` is at most a rational
-    lower bound of ``e^epsilon``.
-    """
-    odds = exponential_bounds(randomizer.epsilon)[0] * randomizer._near
-    return int(WORD * odds / (odds + randomizer._far))
-
-
-def near_certificate(randomizer: Any) -> Certificate:
-    """Return the exact worst-case likelihood ratio."""
-    threshold = randomizer._threshold
-    ratio = Fraction(threshold * randomizer._far, (WORD - threshold) * randomizer._near)
-    return Certificate(randomizer.epsilon, max(ratio, 1 / ratio))
-
-
 def check_near(randomizer: Any) -> None:
     """Refuse a threshold with which outputs inside a set are no more likely than others.
 
@@ -143,7 +124,47 @@ def check_near(randomizer: Any) -> None:
 
 
 @dataclass(frozen=True)
-class TwoLevel(Randomizer[CountTally]):
+class NearAndFar(Randomizer[Collected]):
+    """Base class of randomizers whose report is near its value with probability T / 2^64.
+
+    All near outputs are equally likely, and so are all others. A randomizer that reports a set
+    counts sets in units of which both numbers are whole.
+    """
+
+    _threshold_name: ClassVar[str] = "near"
+    """Name of T in the fingerprint."""
+
+    @property
+    @abstractmethod
+    def _near(self) -> int:
+        """Number of outputs that are near a value."""
+
+    @property
+    @abstractmethod
+    def _far(self) -> int:
+        """Number of outputs that are not."""
+
+    @cached_property
+    def _threshold(self) -> int:
+        """T: the largest for which the ratio is at most a rational bound below ``e^epsilon``.
+
+        The ratio is ``(T / near) / ((2^64 - T) / far)``.
+        """
+        odds = exponential_bounds(self.epsilon)[0] * self._near
+        return int(WORD * odds / (odds + self._far))
+
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        ratio = Fraction(self._threshold * self._far, (WORD - self._threshold) * self._near)
+        return Certificate(self.epsilon, max(ratio, 1 / ratio))
+
+    @property
+    def _thresholds(self) -> dict[str, int]:
+        return {self._threshold_name: self._threshold}
+
+
+@dataclass(frozen=True)
+class TwoLevel(NearAndFar[CountTally]):
     """Base class of the two-level randomizers.
 
     Parameters
@@ -185,11 +206,6 @@ class TwoLevel(Randomizer[CountTally]):
 
     @property
     @abstractmethod
-    def _near(self) -> int:
-        """Size of a near set."""
-
-    @property
-    @abstractmethod
     def _outputs(self) -> int:
         """Number of outputs."""
 
@@ -215,19 +231,6 @@ class TwoLevel(Randomizer[CountTally]):
     def _far(self) -> int:
         """Number of outputs that are not near a value."""
         return self._outputs - self._near
-
-    @cached_property
-    def _threshold(self) -> int:
-        """T: a report is near with probability T / 2^64."""
-        return near_threshold(self)
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self)
-
-    @property
-    def _thresholds(self) -> dict[str, int]:
-        return {"near": self._threshold}
 
     @property
     def _sizes(self) -> dict[str, Any]:

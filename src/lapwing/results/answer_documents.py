@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
-from lapwing.privacy.standing import Standing
+from lapwing.privacy.guarantee import Standing
 from lapwing.protocol.domains.ranges import Closed, OpenEnd
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.uncertainty import Kind, Target

@@ -30,7 +30,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.privacy.standing import weakest_standing
+from lapwing.privacy.guarantee import weakest_standing
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_days
 from lapwing.protocol.domains.ranges import (
@@ -72,6 +72,7 @@ from lapwing.results.atoms import atoms_at
 from lapwing.results.band import Among, Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
 from lapwing.results.counted import all_noise, counted_word, unit_document, whom_of
+from lapwing.results.distribution_intervals import direction_of, has_middle, quantile_places
 from lapwing.results.exact_values import promise_text
 from lapwing.results.intervals import (
     answering,
@@ -151,7 +152,7 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
         "missing": missing_row(result, **how),
         "outside": None if nobody else outside_rows(result, **how),
         "limited_to": limits_of(result.domain),
-        "share_in_band": None if nobody else result._share_in_band(**how),
+        "share_in_band": None if nobody else share_in_band(result, **how),
         "start": start,
         "quantiles": []
         if nobody or (circle is not None and start is None)
@@ -175,7 +176,7 @@ def mean_row(result: Any, *, level: float, target: Target = "empirical") -> Numb
     Without a clear middle there is none.
     """
     numbers = result._in_numbers()
-    if not result._has_middle(level, target):
+    if not has_middle(result, level, target):
         return {"value": None, "low": None, "high": None, "reason": NO_MIDDLE}
     ends = numbers.mean_interval(level=level, target=target)
     return _number(numbers.cumulative.mean, ends, result.domain)
@@ -203,7 +204,7 @@ def _deviation_row(result: Any, *, level: float, target: Target) -> NumberRow:
 def _length_row(result: Any, *, level: float, target: Target) -> NumberRow:
     """Return the mean resultant length R of a circle. Its interval reaches to it."""
     length = result.cumulative.resultant_length
-    direction = result._direction(level, target)
+    direction = direction_of(result, level, target)
     low, high = (None, None) if direction is None else reaching(direction.length, length)
     return {"value": length, "low": low, "high": high}
 
@@ -278,7 +279,7 @@ def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
         **_head(result, band, request),
         "kind": "labels",
         "missing": missing_row(result, **request.how),
-        "share_in_band": result._share_in_band(**request.how),
+        "share_in_band": share_in_band(result, **request.how),
         "labels": result.domain.size,
         "shares": [
             {"label": label, "share": share, **ends}  # type: ignore[typeddict-item]
@@ -316,7 +317,7 @@ def _heavy_hitters(result: Any, request: AnswerRequest) -> HeavyHittersAnswer:
 def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnswer:
     """Return what the first of two distributions has more than the second."""
     target: Target = difference.target
-    reasons = [reason_of(each) for each in difference._made_of]
+    reasons = [reason_of(each) for each in (difference.first, difference.second)]
     level, domain = request.level, difference.first.domain
     band = difference.confidence_band(level)
     wide = difference.confidence_band(level, kind="simultaneous")
@@ -446,7 +447,7 @@ def quantile_row(
             ends = result._in_numbers().quantile_interval(
                 probability, level=band.level, start=start, target=band.target
             )
-        value = float(result._quantile_places(probability, start))
+        value = float(quantile_places(result, probability, start))
         return {"probability": probability, **_number(value, ends, domain)}
     value = float(result.cumulative.quantile(probability))
     ends = None
@@ -708,3 +709,12 @@ def table_columns(result: Any, level: float, kind: Kind, target: Target = "empir
         "interval": [*named, *absent],
         "about": about_column([*named, *absent], about),
     }
+
+
+def share_in_band(result: Any, level: float = 0.95, target: Target = "empirical") -> float | None:
+    """Return the part of the knots at which a curve lies in its pointwise band."""
+    band = result.confidence_band(level, target=target)
+    if band is None:
+        return None
+    shares = result.cumulative.sums if result.domain.ordered else result.mass
+    return float(band.share_inside(shares))

@@ -9,9 +9,8 @@ from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee, People
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
-from lapwing.results.band import Among, Kind, Target
+from lapwing.results.band import Among, Kind
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.intervals import Ends
 from lapwing.results.readable import Columns
 from lapwing.results.uncertainty import Uncertainty
 
@@ -62,10 +61,6 @@ class Comparable(Protocol):
 
     def _warn_when_limited(self) -> None:
         """Warn, once, where a mean is not that of all values."""
-        ...
-
-    def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
-        """Return the least and the most that a share can be."""
         ...
 
     def to_dict(self, *, level: float = 0.95, kind: Kind | None = None) -> Columns:

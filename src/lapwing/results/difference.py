@@ -15,8 +15,7 @@ from lapwing.docstrings import inherits
 from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
-from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.standing import weakest_standing
+from lapwing.privacy.guarantee import Guarantee, weakest_standing
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.ranges import Closed, to_spans
 from lapwing.registry import class_of

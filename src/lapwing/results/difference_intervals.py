@@ -33,7 +33,7 @@ from lapwing.results.directions import (
     quantile_arc,
     shift_interval,
 )
-from lapwing.results.distribution_intervals import DistributionIntervals
+from lapwing.results.distribution_intervals import DistributionIntervals, ends_of_share
 from lapwing.results.intervals import mean_ends, probability_ends, reaching
 from lapwing.results.signed_estimate import band_on
 from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
@@ -131,7 +131,7 @@ class DifferenceIntervals:
             error distribution.
         """
         one, two = (
-            each._share_ends(label, self.target, among) for each in (self.first, self.second)
+            ends_of_share(each, label, self.target, among) for each in (self.first, self.second)
         )
         if one is None or two is None:
             return None

@@ -34,7 +34,11 @@ from lapwing.results.atoms import Atom, atoms_at
 from lapwing.results.band import Among, Kind, Target, table_kind
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
-from lapwing.results.distribution_intervals import DistributionIntervals
+from lapwing.results.distribution_intervals import (
+    DistributionIntervals,
+    has_middle,
+    quantile_places,
+)
 from lapwing.results.exact_values import StoredResult, exact_mark, promise_text
 from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
@@ -330,7 +334,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         >>> hours.quantile([0.1, 0.5, 0.9]).tolist()
         [6.0, 12.0, 18.0]
         """
-        places = self._quantile_places(probabilities, start)
+        places = quantile_places(self, probabilities, start)
         found: NDArray[Any] = to_values(places, self.domain)
         return found
 
@@ -404,7 +408,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         """
         self._warn_when_limited()
         mean = self.cumulative.mean
-        if isnan(mean) or not self._has_middle(0.95, "empirical"):
+        if isnan(mean) or not has_middle(self, 0.95, "empirical"):
             return None
         return mean if self.domain.unit == "number" else to_values(mean, self.domain)
 

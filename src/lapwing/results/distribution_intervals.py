@@ -145,13 +145,6 @@ class DistributionIntervals:
         band = self.confidence_band(level, kind=kind, target=target)
         return None if band is None else band.reaching(self.mass)
 
-    def _share_in_band(self, level: float = 0.95, target: Target = "empirical") -> float | None:
-        """Return the part of the knots at which this curve lies in its pointwise band."""
-        band = self.confidence_band(level, target=target)
-        if band is None:
-            return None
-        return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
-
     def _steps(
         self, *, level: float = 0.95, steps: int | None = None, target: Target = "empirical"
     ) -> Steps:
@@ -257,7 +250,7 @@ class DistributionIntervals:
 
         **Cost.** O(bins times the rank of the covariance).
         """
-        direction = self._direction(level, target)
+        direction = direction_of(self, level, target)
         if direction is not None:
             circle, mean = Circle.of_domain(self.domain), self.cumulative.mean
             assert circle is not None
@@ -271,18 +264,6 @@ class DistributionIntervals:
         ends = mean_ends(error_law, left, right)
         interval = ends.interval(level, least=float(left[0]), most=float(right[-1]))
         return to_interval(reaching(interval, self.cumulative.mean), self.domain)
-
-    def _direction(self, level: float, target: Target) -> MeanDirection | None:
-        """Return the mean direction on a circle with its interval, or None."""
-        law = answering(self._present_uncertainty, target)
-        if law is None or not (self.domain.ordered and self.domain.circular):
-            return None
-        return mean_direction(law, self.domain, level)
-
-    def _has_middle(self, level: float, target: Target) -> bool:
-        """Return whether the mean is one: always on a line, on a circle where R is not zero."""
-        direction = self._direction(level, target)
-        return direction is None or direction.is_clear
 
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -462,20 +443,11 @@ class DistributionIntervals:
         >>> print(f"{low:.1%} to {high:.1%}")
         59.3% to 60.3%
         """
-        ends = self._share_ends(label, target, among)
+        ends = ends_of_share(self, label, target, among)
         if ends is None:
             return None
         interval = ends.interval(level, least=0.0, most=1.0)
         return reaching(interval, self.share(label, among=among))
-
-    def _quantile_places(self, probabilities: ArrayLike, start: Any) -> Vector:
-        """Return quantiles in numbers of the line, of dates whole days."""
-        if start is None:
-            return to_days(self.cumulative.quantile(probabilities), self.domain)
-        circle, begin = circle_from(self.domain, start)
-        days = to_days(self.cumulative.turned(begin).quantile(probabilities), self.domain)
-        places: Vector = circle.wrapped(np.maximum(days, begin))
-        return places
 
     def _warn_of_a_moment(self) -> None:
         """Warn as for a mean, one frame deeper: :func:`unless_few` wraps a mean, and no moment."""
@@ -546,14 +518,39 @@ class DistributionIntervals:
         low, high = (to_text(float(end), unit=self.domain.unit) for end in ends)
         return (share, low, high) if min(least, share) > 0 else None
 
-    def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
-        """Return the ends of a share. None without an error distribution.
 
-        Among those present it is a ratio of two numbers with errors, by the delta method
-        (:meth:`Uncertainty.given_present`).
-        """
-        symbol, error_law = share_symbol(self, label, among), self.uncertainty
-        if among == "present" and self.domain.missing_index is not None and error_law is not None:
-            error_law = error_law.given_present() if error_law.says_present else None
-        answered = answering(error_law, target)
-        return None if answered is None else share_ends(answered, symbol)
+def direction_of(result: Any, level: float, target: Target) -> MeanDirection | None:
+    """Return the mean direction of a distribution on a circle with its interval, or None."""
+    error_law = answering(result._present_uncertainty, target)
+    if error_law is None or not (result.domain.ordered and result.domain.circular):
+        return None
+    return mean_direction(error_law, result.domain, level)
+
+
+def has_middle(result: Any, level: float, target: Target) -> bool:
+    """Return whether the mean is one: always on a line, on a circle where R is not zero."""
+    direction = direction_of(result, level, target)
+    return direction is None or direction.is_clear
+
+
+def quantile_places(result: Any, probabilities: ArrayLike, start: Any) -> Vector:
+    """Return quantiles in numbers of the line, of dates whole days."""
+    if start is None:
+        return to_days(result.cumulative.quantile(probabilities), result.domain)
+    circle, begin = circle_from(result.domain, start)
+    days = to_days(result.cumulative.turned(begin).quantile(probabilities), result.domain)
+    places: Vector = circle.wrapped(np.maximum(days, begin))
+    return places
+
+
+def ends_of_share(result: Any, label: Any, target: Target, among: Among) -> Ends | None:
+    """Return the ends of a share. None without an error distribution.
+
+    Among those present it is a ratio of two numbers with errors, by the delta method
+    (:meth:`Uncertainty.given_present`).
+    """
+    symbol, error_law = share_symbol(result, label, among), result.uncertainty
+    if among == "present" and result.domain.missing_index is not None and error_law is not None:
+        error_law = error_law.given_present() if error_law.says_present else None
+    answered = answering(error_law, target)
+    return None if answered is None else share_ends(answered, symbol)

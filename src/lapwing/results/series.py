@@ -30,6 +30,7 @@ from lapwing.results.circle import Circle
 from lapwing.results.counted import counted_word, whom_both
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
+from lapwing.results.distribution_intervals import has_middle
 from lapwing.results.exact_values import EXACT, StoredResult, is_exact
 from lapwing.results.readable import Columns, TabularResult, about_column, equal_results, frame_of
 from lapwing.results.rounding import count_text, exact_text, level_text
@@ -476,7 +477,7 @@ class Series(StoredResult):
             row: list[float | None] = [None] * len(columns)
             if week.distribution is not None:
                 plain = week.distribution._in_numbers()
-                middle = plain.cumulative.mean if plain._has_middle(level, target) else None
+                middle = plain.cumulative.mean if has_middle(plain, level, target) else None
                 ends = plain.mean_interval(level=level, target=target) or (None, None)
                 shares = [plain.probability(*quarter) for quarter in quarters]
                 row = [middle, *ends, plain.cumulative.resultant_length, *shares]

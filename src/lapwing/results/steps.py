@@ -2,7 +2,7 @@
 
 How many steps there are follows from channel, number of people and domain alone, so that weeks,
 segments and a truth have the same ones. A decoder writes the number into the provenance of its
-result (:func:`lapwing.decoders.resolution.resolved_steps`).
+result (:func:`lapwing.decoders.decoder.resolved_steps`).
 """
 
 from __future__ import annotations

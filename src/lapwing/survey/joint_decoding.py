@@ -20,15 +20,14 @@ from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.planning.defaults import FEW, recommended_decoder
-from lapwing.privacy.standing import weakest_standing
+from lapwing.privacy.guarantee import weakest_standing
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.channels.equal_counts import equal_by_chance
-from lapwing.protocol.messages.observation import check_observation
-from lapwing.protocol.messages.tally import CountTally, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally, check_observation
 from lapwing.registry import DECODERS
 from lapwing.results.distribution import Distribution
 from lapwing.survey.series_decoding import channel_and_counts, identity_of
-from lapwing.survey.survey import Survey
+from lapwing.survey.survey import Survey, unit_entry
 
 
 def decode_together(
@@ -113,7 +112,7 @@ def decode_together(
     found = chosen.decode(channel, counts)
     require_answer(found, channel.domain, type(chosen).__name__)
     surveys = [{"survey": one.fingerprint, "reports": held.total} for one, _, held in there]
-    units = [one._measured() for one, _, _ in there]
+    units = [unit_entry(one) for one, _, _ in there]
     unit = units[0] if all(each == units[0] for each in units) else {}
     provenance = {**found.provenance, "together": surveys, **unit}
     made: Distribution = replace(found, provenance=provenance)

@@ -30,12 +30,11 @@ from lapwing.planning.release_defaults import (
     release_decoder,
 )
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Guarantee, Neighbors, american
+from lapwing.privacy.guarantee import Guarantee, Neighbors, american, weakest_standing
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
-from lapwing.privacy.standing import weakest_standing
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.text_values import Texts

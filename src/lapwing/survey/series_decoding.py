@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from lapwing.decoders.decoder import steps_entry
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
-from lapwing.decoders.resolution import steps_entry
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
 from lapwing.decoders.series.walk_model import found_changes
@@ -27,8 +27,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.channels.equal_counts import equal_by_chance
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.messages.observation import check_observation
-from lapwing.protocol.messages.tally import CountTally, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally, check_observation
 from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
@@ -37,7 +36,7 @@ from lapwing.results.series_change import SeriesChange, Shift
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.results.week_names import check_names, with_missing
 from lapwing.survey.publication import Publication
-from lapwing.survey.survey import Survey
+from lapwing.survey.survey import Survey, unit_entry
 
 WeekGiven: TypeAlias = "tuple[Survey, Tally] | Release | Publication | None"
 """What is known of one week: a survey and its tally, a release, or nothing."""
@@ -244,7 +243,7 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     channel, counts = channel_and_counts(survey, tally)
     check_given(channel, counts)
     identity = identity_of(tally)
-    measured = survey._measured()
+    measured = unit_entry(survey)
     alone = partial(survey.decode, tally)
     by_chance = partial(equal_by_chance, tally, channel=channel)
     return ReadWeek(

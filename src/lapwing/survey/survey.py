@@ -51,9 +51,8 @@ from lapwing.protocol.messages.group_tallies import (
     count_groups,
     count_weighted,
 )
-from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Tally
+from lapwing.protocol.messages.tally import Tally, check_observation
 from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
 from lapwing.registry import DECODERS, RANDOMIZERS
@@ -510,17 +509,13 @@ class Survey(Stored):
         )
         require_answer(found, channel.domain, type(chosen).__name__)
         known = found.guarantee and found.guarantee.marked(tally.standing)
-        found = replace(found, guarantee=known, provenance=found.provenance | self._measured())
+        found = replace(found, guarantee=known, provenance=found.provenance | unit_entry(self))
         if self.answers == "fresh" or found._kind == "heavy-hitters":
             return found
         # A difference must know that its two sides share randomness.
         kept = {"survey": self.fingerprint, "answers": self.answers}
         kept_guarantee = self.guarantee.marked(tally.standing)
         return replace(found, guarantee=kept_guarantee, provenance={**found.provenance, **kept})
-
-    def _measured(self) -> dict[str, str]:
-        """Return what the provenance of a result says of the unit of measurement."""
-        return {} if self.measured_in is None else {"measured_in": self.measured_in}
 
     def check_poisoning(self, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
         """Return whether devices that follow the protocol can have sent a tally.
@@ -783,3 +778,8 @@ def _first_difference(found: Any, computed: dict[str, Any]) -> str:
         if found.get(key) != computed.get(key):
             return "thresholds" if key == "thresholds" else repr(key)
     return "derived part"
+
+
+def unit_entry(survey: Survey) -> dict[str, str]:
+    """Return what the provenance of a result says of the unit of measurement."""
+    return {} if survey.measured_in is None else {"measured_in": survey.measured_in}

@@ -13,8 +13,7 @@ from lapwing.decoders.decoder import Decoder
 from lapwing.errors import MismatchError, TallyError
 from lapwing.linear.arrays import Vector
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
-from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial
+from lapwing.protocol.channels.channel import Channel, FixedSizeSubset, Multinomial
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.testing.claims import claim, claim_close, claim_refused

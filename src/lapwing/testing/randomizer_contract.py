@@ -16,7 +16,7 @@ from lapwing.errors import MismatchError, PrivacyError, ReportError
 from lapwing.linear.operators.operator import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Multinomial
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.reports import Reports

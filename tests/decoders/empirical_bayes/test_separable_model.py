@@ -17,7 +17,7 @@ from lapwing.decoders.empirical_bayes.separable_model import (
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.baselines import LocalHashing
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Multinomial
 from lapwing.randomizers import BoxWave, HadamardResponse, MultiscaleBoxes
 from lapwing.testing.decoder_contract import sampled
 

@@ -19,7 +19,7 @@ from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import projected_gradient
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Multinomial
 from lapwing.randomizers import (
     HadamardResponse,
     OptimizedUnaryEncoding,

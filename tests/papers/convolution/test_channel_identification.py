@@ -24,7 +24,7 @@ from lapwing.papers.convolution.channel_identification import (
 )
 from lapwing.papers.convolution.wiener import Wiener
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
+from lapwing.protocol.channels.channel import Multinomial, ProductOfBits
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection

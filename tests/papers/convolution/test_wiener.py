@@ -31,7 +31,7 @@ from lapwing.papers.convolution.wiener import (
     wiener_filter,
 )
 from lapwing.protocol import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Multinomial
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.tallies import CountTally
 from tests.papers.convolution.wiener_scripts import (

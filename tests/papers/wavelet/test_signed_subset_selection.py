@@ -26,7 +26,7 @@ from lapwing.papers.wavelet.signed_subset_selection import (
     summed_variance,
 )
 from lapwing.privacy.sampling.randomness import WORD, seeded
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Multinomial
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse

@@ -11,7 +11,7 @@ from lapwing import Categories, RandomizedResponse
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.protocol import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
+from lapwing.protocol.channels.channel import Multinomial, ProductOfBits
 from lapwing.tallies import CountTally
 
 DOMAIN = Categories(4)

@@ -13,8 +13,8 @@ from scipy.stats import binom
 import lapwing as lw
 from lapwing.linear.operators.operator import dense
 from lapwing.protocol.channels import equal_counts
+from lapwing.protocol.channels.channel import FixedSizeSubset
 from lapwing.protocol.channels.equal_counts import equal_by_chance
-from lapwing.protocol.channels.laws import FixedSizeSubset
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 
 

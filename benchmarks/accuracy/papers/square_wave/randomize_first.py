@@ -19,9 +19,8 @@ from benchmarks.accuracy.papers.figure_columns import CountVector, Vector, inter
 from lapwing.decoders.decoder import Decoder
 from lapwing.linear.compiled_kernel import compiled
 from lapwing.linear.operators.banded import SlidingBox, SlidingWindow
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
+from lapwing.protocol.messages.tally import Kind
 
 FINER = 16
 """Points of the fine grid in each bin of a figure."""

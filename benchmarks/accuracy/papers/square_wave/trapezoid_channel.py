@@ -19,7 +19,7 @@ from lapwing.linear.compiled_kernel import compiled
 from lapwing.linear.operators.banded import SlidingTable
 from lapwing.linear.operators.operator import Operator
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Kind
 
 Vector = NDArray[np.float64]
 

@@ -16,8 +16,7 @@ import lapwing as lw
 from benchmarks.accuracy.papers.wavelet import wave_kernels
 from lapwing.decoders.decoder import Decoder
 from lapwing.linear.operators.operator import Operator
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 
 Matrix = NDArray[np.float64]
 

@@ -35,8 +35,7 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.messages.group_tallies import GroupTallies
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Tally, TallyLog
+from lapwing.protocol.messages.tally import Kind, Tally, TallyLog
 from lapwing.registry import DECODERS
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.heavy_hitters import HeavyHitters

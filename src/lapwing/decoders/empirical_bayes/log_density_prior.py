@@ -19,8 +19,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.block_gradients import TooRoundedError, solved
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_uncertainty import JointUncertainty
 

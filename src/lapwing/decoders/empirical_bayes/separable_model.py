@@ -15,8 +15,13 @@ import numpy as np
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix
 from lapwing.linear.operators.separable import Separable
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
+from lapwing.protocol.channels.channel import (
+    Block,
+    Channel,
+    FixedSizeSubset,
+    Multinomial,
+    ProductOfBits,
+)
 from lapwing.protocol.messages.tally import CountTally
 
 _TINY = 1e-300

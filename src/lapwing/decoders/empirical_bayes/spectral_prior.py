@@ -44,8 +44,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import as_stored
 from lapwing.linear.operators.sums import running_sums
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.spread_law import Spread, SpreadLaw
 from lapwing.results.uncertainty import Uncertainty, Variants

@@ -22,10 +22,8 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.solvers import Solution, extrapolated
-from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.channels.channel import Channel, Multinomial, check_given
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Uncertainty
 

@@ -29,8 +29,7 @@ from lapwing.errors import (
     TallyError,
 )
 from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel, PrefixChannel
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Tally, TallyLog
+from lapwing.protocol.messages.tally import Kind, Tally, TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.rounding import count_text, length_writer
 

@@ -18,7 +18,7 @@ from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Uncertainty

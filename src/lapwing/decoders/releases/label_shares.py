@@ -25,7 +25,7 @@ from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.critical_values import FEW_PEOPLE
 from lapwing.results.distribution import Distribution

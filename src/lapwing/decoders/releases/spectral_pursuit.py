@@ -60,7 +60,7 @@ from lapwing.linear.operators.operator import as_operator
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import KEY

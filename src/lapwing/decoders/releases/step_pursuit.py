@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from lapwing.declared import Declared
-from lapwing.decoders.decoder import Decoder, decoder_document
+from lapwing.decoders.decoder import Decoder, decoder_document, steps_entry
 from lapwing.decoders.releases.prefix_estimate import (
     PrefixEstimate,
     in_whole_people,
@@ -26,7 +26,6 @@ from lapwing.decoders.releases.prefix_estimate import (
     spikes_of,
     sums_tails,
 )
-from lapwing.decoders.resolution import steps_entry
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector, read_only
@@ -35,7 +34,7 @@ from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property, memoized
 from lapwing.linear.operators.operator import Operator
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Uncertainty

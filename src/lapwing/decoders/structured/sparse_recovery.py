@@ -28,8 +28,7 @@ from lapwing.linear.operators.random_signs import SignColumns, unpacked
 from lapwing.linear.projections import clipped, simplex
 from lapwing.linear.pursuit import Pursuit, basis_pursuit, matching_pursuit
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 
 _ROUNDS = 2

@@ -24,8 +24,7 @@ from lapwing.linear.operators.operator import Stacked
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import Solution, projected_gradient
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty

@@ -31,7 +31,7 @@ from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.inputs import without_causes
 from lapwing.engines.arrow.text_columns import without_views
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
-from lapwing.privacy.standing import Standing, weakest_standing
+from lapwing.privacy.guarantee import Standing, weakest_standing
 from lapwing.protocol.messages.group_labels import (
     MOST_GROUPS,
     Label,

@@ -42,7 +42,7 @@ from lapwing.errors import (
     TornFileError,
     kind_of,
 )
-from lapwing.privacy.standing import Standing, checked_standing
+from lapwing.privacy.guarantee import Standing, checked_standing
 from lapwing.protocol.messages.reports import (
     Header,
     Reports,

@@ -50,7 +50,7 @@ from lapwing.errors import (
     ReportError,
     TornFileError,
 )
-from lapwing.privacy.standing import checked_standing
+from lapwing.privacy.guarantee import checked_standing
 from lapwing.protocol.messages.group_labels import MOST_GROUPS
 from lapwing.survey.survey import Survey
 

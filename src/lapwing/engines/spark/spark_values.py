@@ -59,7 +59,7 @@ from lapwing.engines.spark.worker_jobs import (
 )
 from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarning, ReportError
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
+from lapwing.privacy.guarantee import Standing, checked_standing, weakest_standing
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented

@@ -15,7 +15,7 @@ from lapwing.linear.arrays import Matrix, Values, Vector, Whole
 from lapwing.linear.projections import simplex
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
-from lapwing.privacy.standing import Standing, weakest_standing
+from lapwing.privacy.guarantee import Standing, weakest_standing
 from lapwing.protocol.channels.channel import check_given
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, bins_of

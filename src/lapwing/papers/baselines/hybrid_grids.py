@@ -18,8 +18,7 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 
 CONSISTENCY_ROUNDS = 5

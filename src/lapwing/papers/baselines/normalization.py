@@ -18,8 +18,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import clipped, simplex, spread
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 

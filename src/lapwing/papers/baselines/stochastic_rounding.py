@@ -22,15 +22,13 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Randomizer, check_symbol
+from lapwing.protocol.randomizer import check_symbol
 from lapwing.randomizers.numerical.mean_estimate import (
     MeanEstimate,
     grid_points,
@@ -38,14 +36,14 @@ from lapwing.randomizers.numerical.mean_estimate import (
     own_counts,
 )
 from lapwing.randomizers.numerical.piecewise import Piecewise
-from lapwing.randomizers.two_level import CodeReports, near_certificate, near_threshold
+from lapwing.randomizers.two_level import CodeReports, NearAndFar
 
 LARGEST_GRID = 2**20
 """Most symbols of a stochastic rounding, each with its own threshold."""
 
 
 @dataclass(frozen=True)
-class StochasticRounding(Randomizer[CountTally]):
+class StochasticRounding(NearAndFar[CountTally]):
     """Stochastic rounding for the mean of a number (Duchi et al., 2018).
 
     A report is one of the two ends of the domain, the nearer one with the greater probability. It
@@ -120,15 +118,6 @@ class StochasticRounding(Randomizer[CountTally]):
 
     _near: ClassVar[int] = 1
     _far: ClassVar[int] = 1
-
-    @cached_property
-    def _threshold(self) -> int:
-        """T: a report is near with probability T / 2^64."""
-        return near_threshold(self)
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self)
 
     def _upper_threshold(self, point: int) -> int:
         """Return T_x of an input: the upper end is reported with probability T_x / 2^64."""

@@ -18,8 +18,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import projected, spread
 from lapwing.papers.baselines.normalization import shares_summing_to_one
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 

@@ -13,7 +13,7 @@ from lapwing.docstrings import inherits
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.sums import CurveAnswers, PrefixCounts
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.symbols import AT_UPPER_END, MISSING_KEY

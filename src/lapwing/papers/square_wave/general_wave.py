@@ -26,8 +26,7 @@ from lapwing.privacy.sampling.randomness import (
     scalar_below,
     uniform_below,
 )
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.domains.domain import check_no_overflow, require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval

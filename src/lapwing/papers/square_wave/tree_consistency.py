@@ -28,8 +28,7 @@ from lapwing.linear.operators.sums import Haar, NearestTree, TreeSums, haar_leve
 from lapwing.linear.projections import norm_sub, simplex
 from lapwing.linear.solvers import Solution
 from lapwing.protocol.channels.channel import Block, Channel, check_given
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty

@@ -27,7 +27,6 @@ from lapwing.privacy.exact_numbers import (
     exact_epsilon,
     exponential_bounds,
 )
-from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
@@ -40,7 +39,6 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
     Fault,
-    Randomizer,
     check_symbol,
     fault_of,
     fill_reports,
@@ -54,7 +52,7 @@ from lapwing.randomizers.bit_reports import (
     rows_at_once,
     write_bits,
 )
-from lapwing.randomizers.two_level import near_certificate, near_threshold
+from lapwing.randomizers.two_level import NearAndFar
 
 MOST_COORDINATES = 2**20
 
@@ -171,7 +169,7 @@ def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -
 
 
 @dataclass(frozen=True)
-class SignedSubsetSelection(Randomizer[CountTally]):
+class SignedSubsetSelection(NearAndFar[CountTally]):
     """Signed subset selection of a signed unit vector (Zhao et al., 2026).
 
     A report is a set of `size` coordinates with signs. It holds the true coordinate with the true
@@ -238,6 +236,7 @@ class SignedSubsetSelection(Randomizer[CountTally]):
             self, domain: Domain, epsilon: ExactNumber, *, size: int | None = None
         ) -> None: ...
 
+    _threshold_name: ClassVar[str] = "own"
     name: ClassVar[str] = "signed-subset-selection"
 
     def __post_init__(self) -> None:
@@ -274,19 +273,6 @@ class SignedSubsetSelection(Randomizer[CountTally]):
     @cached_property
     def _all_in(self) -> bool:
         return self._members == self._coordinates
-
-    @cached_property
-    def _threshold(self) -> int:
-        """T: a report is near with probability T / 2^64."""
-        return near_threshold(self)
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self)
-
-    @property
-    def _thresholds(self) -> dict[str, int]:
-        return {"own": self._threshold}
 
     @property
     def _sizes(self) -> dict[str, Any]:

@@ -24,8 +24,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.operator import cell_of
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, PrivacyError, kind_of
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.privacy.standing import Standing
+from lapwing.privacy.guarantee import Standing
 
 WORD = 2**64
 """A threshold T stands for the probability T / WORD."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from lapwing.linear.arrays import Vector
 from lapwing.linear.operators.operator import Operator
-from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
+from lapwing.protocol.channels.channel import Channel, FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.protocol.messages.tally import CountTally, TallyLog
 
 CHANCE = 1e-6

@@ -21,11 +21,9 @@ from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import CountVector, ProductOfBits
+from lapwing.protocol.channels.channel import Block, Channel, CountVector, ProductOfBits
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.observation import Observation, check_observation
-from lapwing.protocol.messages.tally import CountTally, TallyLog
+from lapwing.protocol.messages.tally import CountTally, Observation, TallyLog, check_observation
 
 LISTED = 2**24
 """Most values whose supports are counted all at once."""

@@ -14,16 +14,21 @@ from numpy.typing import NDArray
 from lapwing.documents import canonical, opening, parse, replacing, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
 from lapwing.linear.arrays import Values
-from lapwing.privacy.guarantee import MOST_ROWS, PrivacyUnit
+from lapwing.privacy.guarantee import (
+    MOST_ROWS,
+    PrivacyUnit,
+    Standing,
+    checked_standing,
+    weakest_standing,
+)
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
-from lapwing.privacy.standing import Standing, checked_standing, weakest_standing
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.observation import Summed
+from lapwing.protocol.messages.tally import Summed
 from lapwing.protocol.messages.unit_rows import UnitRows, require_column, unit_named
 
 MAGIC = b"LAPWING-SECRET\n\0"

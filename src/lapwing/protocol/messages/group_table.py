@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import opening
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MissingExtraError, TallyError
-from lapwing.privacy.standing import checked_standing
+from lapwing.privacy.guarantee import checked_standing
 from lapwing.protocol.messages.group_labels import joined, label_in_columns
 from lapwing.protocol.messages.joint_tally import JointTally, TallyForm
 from lapwing.protocol.messages.tally import Tally, TallyLog

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, TallyError
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.standing import Standing, weakest_standing
+from lapwing.privacy.guarantee import Standing, weakest_standing
 from lapwing.protocol.messages.group_labels import MOST_GROUPS, Label, check_groups, clean_label
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import LARGEST_COUNT, CountTally, Tally, TallyLog

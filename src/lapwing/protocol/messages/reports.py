@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import opening, replacing
 from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError, TornFileError
-from lapwing.privacy.standing import Standing
+from lapwing.privacy.guarantee import Standing
 
 MAGIC = b"LWREPORT"
 VERSION = 1

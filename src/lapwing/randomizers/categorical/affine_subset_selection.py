@@ -16,7 +16,6 @@ from lapwing.linear.binary_field import BinaryField, binary_field
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
-from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
@@ -24,18 +23,12 @@ from lapwing.privacy.sampling.randomness import (
     scalar_below,
     uniform_below,
 )
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import FixedSizeSubset
+from lapwing.protocol.channels.channel import Block, Channel, FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Fault, Randomizer, check_domain, check_symbol
+from lapwing.protocol.randomizer import Fault, check_domain, check_symbol
 from lapwing.randomizers.categorical.subset_selection import optimal_size
-from lapwing.randomizers.two_level import (
-    CodeReports,
-    check_near,
-    near_certificate,
-    near_threshold,
-)
+from lapwing.randomizers.two_level import CodeReports, NearAndFar, check_near
 
 Whole = NDArray[np.int64]
 
@@ -270,7 +263,7 @@ class AffineReports:
 
 
 @dataclass(frozen=True)
-class AffineSubsetSelection(Randomizer[CountTally]):
+class AffineSubsetSelection(NearAndFar[CountTally]):
     """Subset selection from affine sets, with reports of 2 or 3 bytes.
 
     Categories are elements of the finite field of q = 2^k elements, the smallest that holds them
@@ -336,6 +329,7 @@ class AffineSubsetSelection(Randomizer[CountTally]):
             self, domain: Domain, epsilon: ExactNumber, *, size: int | None = None
         ) -> None: ...
 
+    _threshold_name: ClassVar[str] = "own"
     name: ClassVar[str] = "affine-subset-selection"
     _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
@@ -372,19 +366,6 @@ class AffineSubsetSelection(Randomizer[CountTally]):
     def _far(self) -> int:
         """Sets that do not hold it."""
         return self._elements - self._members
-
-    @cached_property
-    def _threshold(self) -> int:
-        """T: a report is near with probability T / 2^64."""
-        return near_threshold(self)
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self)
-
-    @property
-    def _thresholds(self) -> dict[str, int]:
-        return {"own": self._threshold}
 
     @property
     def _sizes(self) -> dict[str, Any]:

@@ -35,8 +35,7 @@ from lapwing.privacy.exact_numbers import (
 )
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import check_symbol, randomizer_document
 from lapwing.randomizers.two_level import TwoLevel

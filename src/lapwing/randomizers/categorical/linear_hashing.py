@@ -16,7 +16,6 @@ from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
@@ -30,13 +29,8 @@ from lapwing.protocol.domains.categories import MAXIMUM_CATEGORIES
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import unpack_codes
 from lapwing.protocol.messages.tally import TallyLog
-from lapwing.protocol.randomizer import Fault, Randomizer, check_symbol, fault_of, refuse
-from lapwing.randomizers.two_level import (
-    CodeReports,
-    check_near,
-    near_certificate,
-    near_threshold,
-)
+from lapwing.protocol.randomizer import Fault, check_symbol, fault_of, refuse
+from lapwing.randomizers.two_level import CodeReports, NearAndFar, check_near
 
 MOST_HASH_BITS = 8
 
@@ -77,7 +71,7 @@ def enough_hash_bits(epsilon: Fraction | float) -> int:
 
 
 @dataclass(frozen=True)
-class LinearHashing(Randomizer[TallyLog]):
+class LinearHashing(NearAndFar[TallyLog]):
     """Linear local hashing, after Bassily et al. (2017).
 
     A value is the binary number of its category. A uniformly random binary Toeplitz matrix maps it
@@ -188,19 +182,6 @@ class LinearHashing(Randomizer[TallyLog]):
     def _far(self) -> int:
         """Points that are not, given the matrix."""
         return self._outputs - self._near
-
-    @cached_property
-    def _threshold(self) -> int:
-        """T: a report is near with probability T / 2^64."""
-        return near_threshold(self)
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self)
-
-    @property
-    def _thresholds(self) -> dict[str, int]:
-        return {"near": self._threshold}
 
     @property
     def total_variation(self) -> Fraction:

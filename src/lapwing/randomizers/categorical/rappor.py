@@ -30,8 +30,7 @@ from lapwing.privacy.sampling.randomness import (
     source_of,
     standing_of,
 )
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import ProductOfBits
+from lapwing.protocol.channels.channel import Block, Channel, ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally

@@ -15,15 +15,13 @@ from lapwing.declared import AtLeastOne
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
-from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import FixedSizeSubset
+from lapwing.protocol.channels.channel import Block, Channel, FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Randomizer, check_domain, check_symbol
+from lapwing.protocol.randomizer import check_domain, check_symbol
 from lapwing.randomizers.bit_reports import BitReports, drawn_in_order, random_sets
-from lapwing.randomizers.two_level import check_near, near_certificate, near_threshold
+from lapwing.randomizers.two_level import NearAndFar, check_near
 
 LARGEST_REPORT = 2**20
 """Most symbols."""
@@ -64,7 +62,7 @@ def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
 
 
 @dataclass(frozen=True)
-class SubsetSelection(Randomizer[CountTally]):
+class SubsetSelection(NearAndFar[CountTally]):
     """Subset selection (Ye and Barg, 2018).
 
     A report is a random set of `size` of the k categories. It holds the true category more often
@@ -130,6 +128,7 @@ class SubsetSelection(Randomizer[CountTally]):
             self, domain: Domain, epsilon: ExactNumber, *, size: int | None = None
         ) -> None: ...
 
+    _threshold_name: ClassVar[str] = "own"
     name: ClassVar[str] = "subset-selection"
     _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
@@ -156,19 +155,6 @@ class SubsetSelection(Randomizer[CountTally]):
     def _far(self) -> int:
         """Sets that do not hold it."""
         return self.domain.size - self._members
-
-    @cached_property
-    def _threshold(self) -> int:
-        """T: a report is near with probability T / 2^64."""
-        return near_threshold(self)
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self)
-
-    @property
-    def _thresholds(self) -> dict[str, int]:
-        return {"own": self._threshold}
 
     @property
     def _sizes(self) -> dict[str, Any]:

@@ -20,8 +20,7 @@ from lapwing.privacy.exact_numbers import (
 )
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import ProductOfBits
+from lapwing.protocol.channels.channel import Block, Channel, ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer, check_domain, check_symbol

@@ -35,7 +35,7 @@ from lapwing.randomizers.categorical.subset_selection import SubsetSelection, op
 from lapwing.randomizers.joint.axis_windows import LARGEST_SET, too_many_sets
 from lapwing.randomizers.joint.box_wave import BoxWave, require_product
 from lapwing.randomizers.joint.hybrid_grid_sizes import block_sizes
-from lapwing.randomizers.mixture import COIN, Component, Mixture, whole_shares
+from lapwing.randomizers.mixture import COIN, Component, Mixture, component_groups
 from lapwing.randomizers.numerical.multiscale_wave import BITS
 
 Sizes = tuple[int | None, int | None]
@@ -335,13 +335,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
     @cached_property
     def groups(self) -> tuple[Component, ...]:
         """Mixture component of each group of people, in the order of the group numbers."""
-        table = self.components or ()
-        total = math.fsum(share for _, _, share in table)
-        shares = whole_shares([share / total for _, _, share in table])
-        return tuple(
-            Component(self._randomizer(kind, sizes), share)
-            for (kind, sizes, _), share in zip(table, shares, strict=True)
-        )
+        return component_groups(self.components or (), self._randomizer)
 
     def _randomizer(self, kind: str, sizes: Sizes) -> Randomizer:
         if kind == "box":

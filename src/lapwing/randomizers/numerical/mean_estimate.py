@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, MismatchError, TallyError
 from lapwing.linear.arrays import Vector
-from lapwing.privacy.standing import Standing
+from lapwing.privacy.guarantee import Standing
 from lapwing.protocol.domains.domain import Domain, check_no_overflow
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval

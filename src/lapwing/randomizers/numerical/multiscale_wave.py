@@ -28,7 +28,7 @@ from lapwing.randomizers.categorical.affine_subset_selection import (
 )
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
-from lapwing.randomizers.mixture import Component, Mixture, whole_shares
+from lapwing.randomizers.mixture import Component, Mixture, component_groups
 from lapwing.randomizers.numerical.square_wave import SquareWave, mutual_information_width
 
 Wave = tuple[str, float, float]
@@ -220,13 +220,7 @@ class MultiscaleWave(Mixture[CountTally]):
     @cached_property
     def groups(self) -> tuple[Component, ...]:
         """Mixture component of each group of people, in the order of the group numbers."""
-        table = self.components or ()
-        total = math.fsum(share for _, _, share in table)
-        shares = whole_shares([share / total for _, _, share in table])
-        return tuple(
-            Component(self._randomizer(kind, scale), share)
-            for (kind, scale, _), share in zip(table, shares, strict=True)
-        )
+        return component_groups(self.components or (), self._randomizer)
 
     def _randomizer(self, kind: str, scale: float) -> Randomizer:
         size = self.domain.size

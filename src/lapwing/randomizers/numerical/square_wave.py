@@ -18,8 +18,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow, circular_window
 from lapwing.linear.operators.operator import Repeated
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.domains.domain import Domain, check_no_overflow
 from lapwing.protocol.domains.interval import Interval
 from lapwing.randomizers.two_level import TwoLevel

@@ -26,8 +26,7 @@ from lapwing.privacy.sampling.randomness import (
     secure,
     uniform_below,
 )
-from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
