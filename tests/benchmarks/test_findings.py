@@ -68,6 +68,7 @@ def every() -> list[Judged]:
     return judged()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("paper", "name"), PICTURES)
 def test_a_finding_is_read_again_when_its_verdicts_change(
     paper: str, name: str, every: list[Judged]
@@ -76,6 +77,7 @@ def test_a_finding_is_read_again_when_its_verdicts_change(
     assert found == READ_UNDER[paper, name], "look at the picture, then correct finding and table"
 
 
+@pytest.mark.soak
 def test_changed_verdicts_are_noticed(every: list[Judged]) -> None:
     fewer = [one for one in every if one.claim.where != "figure 6"]
     assert findings.verdicts("square_wave", "figure-6", fewer) != "holds 1"

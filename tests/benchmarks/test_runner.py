@@ -46,7 +46,8 @@ def kept() -> dict:
 
 
 # These start many processes or servers, or decode whole series, which takes the same time at any
-# size. What they call has tests of its own; that they still run is asked with the long tests.
+# size. What they call has tests of its own; that they still run is asked with the long tests, as
+# of the papers' figures.
 SLOW_TO_START = (
     *("speed/spark", "speed/starting", "speed/under_load"),
     *("service/delays", "service/first_picture", "service/uploads"),
@@ -66,7 +67,8 @@ class TestEveryBenchmark:
         [
             pytest.param(
                 name,
-                marks=[pytest.mark.soak] * (name in SLOW_TO_START)
+                marks=[pytest.mark.soak]
+                * (name in SLOW_TO_START or place(name).startswith("accuracy/papers/"))
                 + [pytest.mark.service] * (name in WITH_A_PROGRAM),
             )
             for name in TINY
