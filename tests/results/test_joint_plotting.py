@@ -128,8 +128,10 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
     return wrong
 
 
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [*((name, True) for name in PAIRS), ("integers", False), ("four labels", False)],
+)
 def test_every_pair_of_axes_can_be_drawn(name: str, known: bool) -> None:
     figure = made(name, known=known).plot()
     assert overlaps(figure) == []

@@ -138,6 +138,7 @@ def test_signed_answer_is_no_density() -> None:
     np.testing.assert_array_equal(nearest.mass, result.project("simplex"))
 
 
+@pytest.mark.soak
 def test_ranges_of_the_signed_tree_have_mean_error_zero() -> None:
     randomizer = hierarchy(16, 4)
     people = np.random.default_rng(4).multinomial(4_000, np.arange(16, 0, -1) / 136)

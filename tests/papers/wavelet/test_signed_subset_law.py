@@ -34,6 +34,7 @@ from tests.randomizers.numerical.signed_sets import (
 )
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("d", "m"), [(11, 4), (16, 9), (9, 9)])
 def test_means_and_covariances_of_reports_and_of_simulation(d: int, m: int) -> None:
     randomizer = signed(d, 1.5, m)
@@ -73,6 +74,7 @@ def test_covariance_is_that_of_all_sets(d: int, m: int) -> None:
     assert np.allclose(covariance.variance(), mean * (1 - mean), atol=1e-14)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("d", "m"), [(2, 1), (3, 2), (3, 3), (4, 3)])
 def test_simulated_tallies_have_the_exact_joint_law(d: int, m: int) -> None:
     """Four people: the law of their tally by convolution, every tally counted."""
