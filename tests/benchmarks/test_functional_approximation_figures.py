@@ -5,27 +5,22 @@ Each test fails on an error planted in the scripts.
 
 from __future__ import annotations
 
-import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from benchmarks import datasets, results
+from benchmarks import datasets
 from benchmarks.accuracy.papers.functional_approximation import (
     central_columns,
     central_dictionaries,
     central_figures,
-    central_index,
     central_projection,
     central_protocols,
     central_pursuit,
     central_real,
     central_sites,
     central_sweeps,
-)
-from benchmarks.accuracy.papers.functional_approximation import (
-    functional_approximation_pictures as pictures,
 )
 from benchmarks.accuracy.papers.functional_approximation.central_columns import People, people_of
 from benchmarks.accuracy.papers.functional_approximation.central_methods import (
@@ -34,7 +29,6 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
     of_gap,
 )
 from benchmarks.isolated import script
-from benchmarks.verdicts import CONTRADICTED, HOLDS
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
@@ -220,66 +214,3 @@ class TestJudges:
     def test_a_histogram_with_a_count_of_nobody_ends_at_one(self):
         result = SimpleNamespace(mass=np.array([0.25, 0.25, 0.25, 0.25, 0.25]) / 1.25)
         assert distances(result, np.array([0.25, 0.5, 0.75, 1.0]))["ks"] < 1e-12
-
-
-class TestPage:
-    def test_the_index_has_every_figure_and_its_anchors_are_headings(self, monkeypatch):
-        monkeypatch.setattr(central_index, "judged", lambda benchmark: None)
-        assert list(central_index.FIGURES) == [f"figure-{n}" for n in range(1, 28)]
-        assert set(central_index.FIGURES) == set(pictures.PICTURES)
-        anchors = set(re.findall(r"\(#([^)]+)\)", central_index.index()))
-        headings = {
-            re.sub(r"[^\w\- ]", "", script(f"accuracy/central_{name}").TITLE.lower()).replace(
-                " ", "-"
-            )
-            for name in SCRIPTS
-        }
-        assert anchors == headings
-
-    @pytest.mark.parametrize("name", SCRIPTS)
-    def test_every_picture_stands_in_the_section_that_the_index_says(self, name, monkeypatch):
-        monkeypatch.setattr(central_index, "judged", lambda benchmark: None)
-        module = script(f"accuracy/central_{name}")
-        kept = results.read(f"accuracy/central_{name}")
-        measured = kept["measured"]
-        section = module.section(measured, kept["settings"])
-        shown = set(re.findall(r"!\[[^\]]*\]\(figures/([^)]+)\.png\)", section))
-        own = {
-            figure
-            for figure, (_, benchmark, _) in central_index.FIGURES.items()
-            if benchmark == f"central_{name}"
-        }
-        assert shown == own
-        assert {
-            f for f in own if pictures.PICTURES[f].benchmark == f"accuracy/central_{name}"
-        } == own
-        # Claims are told apart by their place and text, and those places are the index's.
-        claims = module.claims(measured)
-        assert len({(one.where, one.reading) for one in claims}) == len(claims)
-        wanted = {
-            place
-            for _, benchmark, places in central_index.FIGURES.values()
-            if benchmark == f"central_{name}"
-            for place in places
-        }
-        assert wanted == {one.where for one in claims} - {"section IV-C"}
-
-    def test_the_index_counts_a_claim_at_one_figure(self, monkeypatch):
-        places = {place for _, _, where in central_index.FIGURES.values() for place in where}
-
-        def judged(benchmark):
-            own = [w for _, one, w in central_index.FIGURES.values() if one == benchmark]
-            return [(place, HOLDS) for place in {place for where in own for place in where}]
-
-        monkeypatch.setattr(central_index, "judged", judged)
-        text = central_index.index()
-        assert sum(map(int, re.findall(r"holds (\d+)", text))) == len(places)
-        lines = {line.split("|")[1].strip(): line for line in text.splitlines() if "|" in line}
-        assert lines["27"].endswith("| with figure 9 |") and "holds 2" in lines["2"]
-
-    def test_verdicts_are_counted_by_place(self):
-        claims = [("figures 2 (m)", HOLDS), ("figures 2 (n)", CONTRADICTED), ("figures 20", HOLDS)]
-        both = ("figures 2 (m)", "figures 2 (n)")
-        assert central_index.verdicts(claims, both) == "holds 1, contradicted 1"
-        assert central_index.verdicts(claims, both[1:]) == "contradicted 1"
-        assert central_index.verdicts(None, both) == "not measured"

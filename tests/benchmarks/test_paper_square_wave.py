@@ -7,7 +7,6 @@ swapped, random numbers shared by two methods. An error in a claim changes the p
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 
 import lapwing as lw
 from benchmarks.accuracy.papers.figure_columns import Population, beta52, interval, truth
-from benchmarks.accuracy.papers.index import anchor, index
 from benchmarks.accuracy.papers.square_wave import (
     square_wave_bins,
     square_wave_choices,
@@ -218,21 +216,6 @@ class TestMeasured:
         for name, figure in square_wave_choices.ASKED.items():
             mean = {k: np.mean(found[f"{name}, {k}"][figure]) for k in ("people", "budget")}
             assert mean["budget"] > mean["people"]
-
-    @pytest.mark.soak
-    @pytest.mark.parametrize("name", NAMES)
-    def test_a_section_says_every_claim_and_has_what_the_index_leads_to(self, name, measured):
-        module = script(name)
-        text = module.section(measured[name], TINY[name])
-        claims = module.claims(measured[name])
-        assert all(claim.line() in text for claim in claims)
-        assert {claim.where for claim in claims} <= {entry.where for entry in module.INDEX}
-        headings = {anchor(one) for one in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
-        links = re.findall(r"\]\(#([^)]*)\)", index(module.INDEX, claims))
-        assert len(links) == len(module.INDEX)
-        assert set(links) <= headings
-        shown = set(re.findall(r"\(figures/([^)]*)\.png\)", text))
-        assert shown == {entry.picture for entry in module.INDEX if entry.picture}
 
 
 def _heaps(bins: int, fine: int):

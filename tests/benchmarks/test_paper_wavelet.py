@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 
 import pytest
 
-from benchmarks.accuracy.papers import drawing
-from benchmarks.accuracy.papers.index import anchor
 from benchmarks.accuracy.papers.wavelet import (
-    wavelet_blocks,
-    wavelet_figures,
     wavelet_levels,
 )
 from lapwing.papers.wavelet.wavelet import error_bound
@@ -33,19 +28,3 @@ class TestLevels:
         assert wavelet_levels.equation_88(4, 10_000, 1) == pytest.approx(middle)
         assert wavelet_levels.equation_88(4, 10_000, 2) == pytest.approx(0.01 + 1 / 32)
         assert wavelet_levels.least(wavelet_levels.equation_88, 8_760_687, 0.25) == 8
-
-
-class TestPage:
-    text = (drawing.FOLDER / "wavelet" / "README.md").read_text(encoding="utf-8")
-    entries = (*wavelet_figures.INDEX, *wavelet_levels.INDEX, *wavelet_blocks.INDEX)
-
-    def test_every_figure_of_the_paper_is_in_the_index_with_its_picture(self):
-        shown = {entry.where: entry.picture for entry in self.entries if entry.picture}
-        assert shown == {f"figure {number}": f"figure-{number}" for number in range(1, 8)}
-        assert set(drawing.pictures("wavelet")) == set(shown.values())
-
-    def test_its_links_lead_somewhere(self):
-        headings = re.findall(r"^#+ (.+)$", self.text, flags=re.MULTILINE)
-        links = set(re.findall(r"\]\(#([^)]+)\)", self.text))
-        for entry in self.entries:
-            assert entry.heading in headings and anchor(entry.heading) in links
