@@ -31,7 +31,7 @@ from benchmarks.accuracy.papers.square_wave.square_wave_claims import (
 )
 from benchmarks.isolated import script
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
-from tests.benchmarks.tiny_sizes import TINY
+from tests.benchmarks.test_runner import TINY
 
 NAMES = [
     f"accuracy/square_wave_{part}" for part in ("figures", "shapes", "widths", "bins", "choices")

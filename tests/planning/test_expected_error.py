@@ -139,10 +139,10 @@ def test_noise_and_sampling_on_three_distributions(law: str) -> None:
     "mechanism", [PrefixSums(), HistogramQuery(16), AdaptiveQuantiles(20)], ids=repr
 )
 def test_the_answer_is_as_far_off_as_it_says(mechanism) -> None:
-    expected = expected_error(DOMAIN, PEOPLE, mechanism=mechanism, repeats=24, **MOVED)
+    expected = expected_error(DOMAIN, PEOPLE, mechanism=mechanism, repeats=40, **MOVED)
     for kind in ("smooth", "spiky"):
         found = []
-        for number in range(24):
+        for number in range(40):
             column = reference_column(kind, size=64, number=number)
             counts = np.random.default_rng([3, number]).multinomial(PEOPLE, column)
             summary = ExactCounts(DOMAIN, np.append(counts, 0))

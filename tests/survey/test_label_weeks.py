@@ -64,7 +64,7 @@ def test_no_randomizer_of_labels_fails_at_a_large_epsilon(randomizer: Any, label
     rng = np.random.default_rng(1)
     shares = rng.dirichlet(np.ones(labels))
     people = [rng.multinomial(500, shares) for _ in range(4)]
-    for epsilon in (0.5, 10, 16):
+    for epsilon in (0.5, 16):
         weeks = surveyed(randomizer(lw.Categories(labels), epsilon=epsilon), people, 1)
         for smooth in (True, False):
             for week in lw.decode_series(weeks, smooth=smooth):

@@ -184,7 +184,7 @@ def test_the_same_tally_gives_the_same_answer_and_a_file_keeps_the_band() -> Non
     "truth",
     [
         pytest.param(_smooth(), id="smooth", marks=pytest.mark.soak),
-        pytest.param(_spiky(), id="spiky"),
+        pytest.param(_spiky(), id="spiky", marks=pytest.mark.soak),
     ],
 )
 def test_its_bands_cover_and_narrow_ones_do_not(truth: np.ndarray) -> None:
