@@ -49,7 +49,13 @@ def _errors(answer: np.ndarray, people: np.ndarray) -> tuple[float, float]:
     return float(gap.mean()), float(gap.max())
 
 
-@pytest.mark.parametrize("spikes", [{}, {3: 0.2, 100: 0.15, 206: 0.05}], ids=["smooth", "spiky"])
+@pytest.mark.parametrize(
+    "spikes",
+    [
+        pytest.param({}, id="smooth", marks=pytest.mark.soak),
+        pytest.param({3: 0.2, 100: 0.15, 206: 0.05}, id="spiky"),
+    ],
+)
 def test_it_is_as_good_as_matrices_of_all_symbols(
     spikes: dict[int, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
