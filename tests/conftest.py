@@ -54,6 +54,9 @@ def pytest_terminal_summary(
         terminalreporter.write_line(f"Seconds of each room: {rooms}")
     largest = max(_memory.values(), default=0) or _resident()
     terminalreporter.write_line(f"Largest resident memory of a process of tests: {largest:,.0f} MB")
+    if _grown:
+        most = ", ".join(f"{name} {more:.0f}" for more, name in sorted(_grown, reverse=True)[:5])
+        terminalreporter.write_line(f"Megabytes that a test added to it: {most}")
     skipped = [
         report
         for report in terminalreporter.stats.get("skipped", [])
@@ -96,6 +99,9 @@ would end Chromium and Java."""
 _memory: dict[str, float] = {}
 """Megabytes of each worker at its end."""
 
+_grown: list[tuple[float, str]] = []
+"""Megabytes that a test added to the most that its process ever held, from 50 on, and its name."""
+
 
 def _resident() -> float:
     """Return the most megabytes that this process has ever held in memory."""
@@ -107,14 +113,16 @@ def _resident() -> float:
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]:
     """Tell the first process what this worker needed."""
     if (output := getattr(session.config, "workeroutput", None)) is not None:
-        output["resident"] = _resident()
+        output["resident"], output["grown"] = _resident(), _grown
     yield
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Note what a worker needed."""
-    _memory[node.gateway.id] = getattr(node, "workeroutput", {}).get("resident", 0.0)
+    told = getattr(node, "workeroutput", {})
+    _memory[node.gateway.id] = told.get("resident", 0.0)
+    _grown.extend((more, name) for more, name in told.get("grown", ()))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -188,7 +196,9 @@ def _forget(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     before = _resident()
     yield
-    if (now := _resident()) - before > MOST_MEMORY:
+    if (now := _resident()) - before >= 50:
+        _grown.append((now - before, item.nodeid))
+    if now - before > MOST_MEMORY:
         pytest.fail(f"the process holds {now:,.0f} MB with this test, {before:,.0f} before it")
     if _unmarked:
         started = ", ".join(sorted(set(_unmarked)))

@@ -49,6 +49,9 @@ REPEATS = 3_000
 """Tallies behind a test of means and covariances: a variance that is off by 20 % is 7.7 of its
 standard errors away, and the threshold lies at 7.1."""
 
+FEWER_REPEATS = 1_500
+"""The same for every class: 28 % are 7.7 standard errors. Four broken simulators are found so."""
+
 PEOPLE = 1_200
 """People in each of those tallies: counts of ten and more, nearly normal."""
 
@@ -58,11 +61,11 @@ DECODES = 2_000
 COIN_BITS = 8_000_000
 """Bits behind a test of a coin: a probability off by .0013 is 7.1 standard errors away."""
 
-COVERAGE_DRAWS = 1_000
+COVERAGE_DRAWS = 500
 """Simulated tallies behind a test of coverage. The covered share of the bins of one decode has a
-standard deviation of at most .15 (errors are correlated along the curve), so the mean of 1000 has
-.005 and the window .95 +- .03 is 6 of them wide: 2e-9. Simultaneous coverage is a binomial:
-P(Bin(1000, .95) < 900) = 6e-11. A band with half the width covers .67, and 1 in 3."""
+standard deviation of at most .15 (errors are correlated along the curve), so the mean of 500 has
+.0067 and the window .95 +- .03 is 4.5 of them wide: 7e-6. Simultaneous coverage is a binomial:
+P(Bin(500, .95) < 450) = 3e-6. A band with half the width covers .67, and 1 in 3."""
 
 COVERAGE_WINDOW = (0.92, 0.98)
 LEAST_SIMULTANEOUS = 0.90
@@ -72,20 +75,20 @@ BROKEN_BAND_DRAWS = 100
 of at most .03, one of percentiles around a smoothed curve about .5 (a third of the draws), against
 the .82 that is a tenth below the window."""
 
-SORTED_TABLES = 40
+SORTED_TABLES = 20
 """Tables sorted by size of which all 20 intervals are to hold the truth: 95 % of the tables do.
-P(Bin(40, .95) < 30) = 4e-6. Pointwise intervals hold in at most 2 of 10 tables."""
+P(Bin(20, .95) < 13) = 3e-6. Pointwise intervals hold in at most 2 of 10 tables."""
 
-LEAST_TABLES = 0.75
+LEAST_TABLES = 0.65
 
 CIRCLE_PEOPLE = 120
 """People behind each mean direction on a circle: so few that the noise is wider than the bins."""
 
-CIRCLE_DRAWS = 150
-CIRCLE_LEAST = 0.82
+CIRCLE_DRAWS = 60
+CIRCLE_LEAST = 0.8
 """Tallies behind the coverage of directions and lengths, and the least share of them that holds:
-P(Bin(150, .95) < 123) = 2e-9. Intervals of half the width cover .67, and about .75 with what the
-insides of the bins add: P(Bin(150, .75) >= 123) = .03, and the draws are fixed."""
+P(Bin(60, .95) < 48) = 7e-6. Intervals of half the width cover .67, and about .75 with what the
+insides of the bins add: P(Bin(60, .75) >= 48) = .23, and the draws are fixed."""
 
 _made = 0
 

@@ -14,15 +14,18 @@ from typing import Any, Literal
 import jedi
 import numpy as np
 import pytest
+from parso.cache import parser_cache
 
 import lapwing as lw
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     # A file that another process has half written fails to load in this one, and jedi looks through
     # all folders beside its own for old files, whatever they are.
     monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path / "jedi"))
+    yield
+    parser_cache.clear()  # the trees of all that NumPy imports
 
 
 NAMESPACES = (lw, lw.randomizers, lw.decoders, lw.mechanisms)

@@ -86,6 +86,7 @@ FINDINGS: dict[str, Callable[[Names], bool]] = {
 """What must hold of the names of an example, so that its title stays true."""
 
 
+@pytest.mark.soak  # `make docs-check` runs every example, too
 @pytest.mark.usefixtures("registered_before")
 @pytest.mark.parametrize("number", EXAMPLES)
 def test_an_example(number: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -502,6 +502,15 @@ WHOLE = {downward, rooms, acyclic, unique_classes, wings_apart}
 EVERYTHING = read_sources(PACKAGE)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _trees() -> Iterator[None]:
+    """Forget the syntax trees of all files after the last test: a hundred megabytes."""
+    yield
+    for source in EVERYTHING:
+        for name in ("tree", "stub_tree", "nodes", "imports", "running"):
+            vars(source).pop(name, None)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_package_keeps_the_rule(rule: Callable[[list[Source]], list[str]]) -> None:
     assert len(EVERYTHING) > 30

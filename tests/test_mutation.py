@@ -118,6 +118,7 @@ def test_names_before_an_error_may_hold_any_letters() -> None:
 # The choice.
 
 
+@pytest.mark.soak
 def test_every_area_has_files_and_every_file_tests() -> None:
     assert {area_of(file) for file in PLANTED_IN} == set(AREAS)
     for file in PLANTED_IN:

@@ -52,6 +52,7 @@ def test_the_months_and_the_scheme_are_drawn_as_they_were(
         check_picture(path, path.name, most=SAME_NOISE)
 
 
+@pytest.mark.soak
 @pytest.mark.service
 def test_the_pages_are_drawn_as_they_were(pictures: ModuleType, tmp_path: Path) -> None:
     chromium()

@@ -35,7 +35,6 @@ PUBLISHED = lw.release(
     [1.0, 2.0, 5.0] * 200, DOMAIN, epsilon=1, delta=1e-6, neighbors="replace-one", rng=lw.seeded(3)
 )
 SERIES = lw.decode_series([(SURVEY, TALLY), (SURVEY, LATER)])
-GUARANTEE = lw.Guarantee(1, 0, "replace-one", "local")
 
 DOCUMENTS: dict[str, Callable[[], Any]] = {
     "survey": lambda: SURVEY,

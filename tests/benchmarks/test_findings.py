@@ -12,73 +12,8 @@ from benchmarks.accuracy.papers import drawing, findings
 from benchmarks.accuracy.papers.functional_approximation import (
     functional_approximation_pictures as central,
 )
-from benchmarks.accuracy.papers.judged import Judged, judged
 
 PICTURES = [(paper, name) for paper, found in findings.FINDINGS.items() for name in found]
-
-READ_UNDER = {
-    ("square_wave", "figure-1"): "",
-    ("square_wave", "figure-2"): "holds 8, contradicted 4, undecided 1",
-    ("square_wave", "figure-3"): "holds 3, contradicted 2, contradicted in some 1, undecided 1",
-    ("square_wave", "figure-4"): "holds 8, contradicted 5, undecided 2",
-    ("square_wave", "figure-5"): "holds 1, undecided 1",
-    ("square_wave", "figure-6"): "holds 1",
-    ("square_wave", "figure-7"): "holds 1, contradicted 1",
-    ("square_wave", "branching"): "holds 3, undecided 1",
-    ("square_wave", "budgets"): "holds 1",
-    ("square_wave", "orders"): "contradicted in some 1, undecided 1",
-    ("wavelet", "figure-1"): "holds 2",
-    ("wavelet", "figure-2"): "holds 2, contradicted 3, contradicted in some 1, undecided 1",
-    ("wavelet", "figure-3"): "holds 1, contradicted 2, contradicted in some 1",
-    ("wavelet", "figure-4"): "holds 4, contradicted 1",
-    ("wavelet", "figure-5"): "holds 1, contradicted 4, undecided 1",
-    ("wavelet", "figure-6"): "contradicted 1, contradicted in some 2",
-    ("wavelet", "figure-7"): "contradicted 1, contradicted in some 2",
-    ("convolution", "figure-1"): "",
-    ("convolution", "figure-2"): "holds 1",
-    ("convolution", "figure-3"): "holds 4",
-    ("convolution", "figure-4"): "holds 4",
-    ("convolution", "figure-5"): "holds 6, undecided 1",
-    ("convolution", "figure-6"): "holds 5, contradicted 1, contradicted in some 1",
-    ("convolution", "figure-7"): "holds 4, contradicted 1, contradicted in some 4, undecided 1",
-    ("convolution", "figure-8"): "holds 7, contradicted in some 1, undecided 1",
-    ("convolution", "figure-9"): "holds 4, contradicted 3, undecided 2",
-    ("convolution", "figure-10"): "holds 5",
-    ("convolution", "figure-10-largest"): "holds 5",
-    ("compressive", "figure-1"): "",
-    ("compressive", "figure-2"): "holds 3, mostly holds 1",
-    ("compressive", "figure-3"): "holds 2, contradicted in some 1",
-    ("compressive", "theorem-1-1"): "holds 3",
-    ("functional_approximation", "figure-1"): "",
-    ("functional_approximation", "figure-2"): "holds 6",
-    ("functional_approximation", "figure-3"): "holds 3, undecided 1",
-    ("functional_approximation", "figure-4"): "holds 1, contradicted 2",
-    ("functional_approximation", "figure-5"): "holds 2, contradicted 2, contradicted in some 2",
-    ("functional_approximation", "figure-6"): "contradicted 3, contradicted in some 2",
-    ("functional_approximation", "figure-7"): "contradicted 4",
-    ("functional_approximation", "figure-8"): "undecided 1",
-    ("functional_approximation", "figure-9"): "holds 1, contradicted 1",
-    ("functional_approximation", "figure-10"): "holds 3",
-}
-"""The verdicts on the sentences about a picture when its finding was read off it."""
-
-
-@pytest.fixture(scope="module")
-def every() -> list[Judged]:
-    return judged()
-
-
-@pytest.mark.parametrize(("paper", "name"), PICTURES)
-def test_a_finding_is_read_again_when_its_verdicts_change(
-    paper: str, name: str, every: list[Judged]
-) -> None:
-    found = findings.verdicts(paper, name, every)
-    assert found == READ_UNDER[paper, name], "look at the picture, then correct finding and table"
-
-
-def test_changed_verdicts_are_noticed(every: list[Judged]) -> None:
-    fewer = [one for one in every if one.claim.where != "figure 6"]
-    assert findings.verdicts("square_wave", "figure-6", fewer) != "holds 1"
 
 
 @pytest.mark.parametrize("paper", drawing.PAPERS)

@@ -5,28 +5,22 @@ Each test fails on an error planted in the scripts.
 
 from __future__ import annotations
 
-import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks import datasets
-from benchmarks.accuracy.papers import drawing
 from benchmarks.accuracy.papers.functional_approximation import (
     central_columns,
     central_dictionaries,
     central_figures,
-    central_index,
     central_projection,
     central_protocols,
     central_pursuit,
     central_real,
     central_sites,
     central_sweeps,
-)
-from benchmarks.accuracy.papers.functional_approximation import (
-    functional_approximation_pictures as pictures,
 )
 from benchmarks.accuracy.papers.functional_approximation.central_columns import People, people_of
 from benchmarks.accuracy.papers.functional_approximation.central_methods import (
@@ -35,13 +29,10 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
     of_gap,
 )
 from benchmarks.isolated import script
-from benchmarks.verdicts import CONTRADICTED, HOLDS
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
 from lapwing.papers.functional_approximation.polynomial_projection import PolynomialProjection
-from tests.benchmarks.made_up_figures import points, row
-from tests.benchmarks.tiny_sizes import TINY
 
 SCRIPTS = ("figures", "projection", "pursuit", "real", "sites", "dictionaries")
 
@@ -210,12 +201,6 @@ class TestSeeds:
             central_protocols._sources([None] * 10, seed)
         assert len(set(used)) == 20
 
-    def test_every_repeat_is_kept(self):
-        kept = {"a": [{"ks": 0.1234567, "w1": 1.0, "energy": 2.0}, {"ks": 2, "w1": 3, "energy": 4}]}
-        found = central_sweeps.figures(kept)["a"]
-        assert found["ks"]["values"] == [0.12346, 2.0] and found["w1"]["mean"] == 2.0
-        assert found["energy"]["standard_error"] == pytest.approx(1.0)
-
 
 class TestJudges:
     def test_distances_of_a_known_gap(self):
@@ -229,153 +214,3 @@ class TestJudges:
     def test_a_histogram_with_a_count_of_nobody_ends_at_one(self):
         result = SimpleNamespace(mass=np.array([0.25, 0.25, 0.25, 0.25, 0.25]) / 1.25)
         assert distances(result, np.array([0.25, 0.5, 0.75, 1.0]))["ks"] < 1e-12
-
-
-class TestPage:
-    def test_the_index_has_every_figure_and_its_anchors_are_headings(self, monkeypatch):
-        monkeypatch.setattr(central_index, "judged", lambda benchmark: None)
-        assert list(central_index.FIGURES) == [f"figure-{n}" for n in range(1, 28)]
-        assert set(central_index.FIGURES) == set(pictures.PICTURES)
-        anchors = set(re.findall(r"\(#([^)]+)\)", central_index.index()))
-        headings = {
-            re.sub(r"[^\w\- ]", "", script(f"accuracy/central_{name}").TITLE.lower()).replace(
-                " ", "-"
-            )
-            for name in SCRIPTS
-        }
-        assert anchors == headings
-
-    @pytest.mark.parametrize("name", SCRIPTS)
-    def test_every_picture_stands_in_the_section_that_the_index_says(self, name, monkeypatch):
-        monkeypatch.setattr(central_index, "judged", lambda benchmark: None)
-        module = script(f"accuracy/central_{name}")
-        settings = TINY[f"accuracy/central_{name}"]
-        if name == "figures":  # many methods, which take their time
-            means = dict.fromkeys(METHODS, 1.0)
-            cells = [row("normal", epsilon, **means) for epsilon in (0.1, 1)]
-            measured = {"cells": cells, "delta": 1e-6}
-        else:
-            measured = module.measure(**settings)
-        section = module.section(measured, settings)
-        shown = set(re.findall(r"!\[[^\]]*\]\(figures/([^)]+)\.png\)", section))
-        own = {
-            figure
-            for figure, (_, benchmark, _) in central_index.FIGURES.items()
-            if benchmark == f"central_{name}"
-        }
-        assert shown == own
-        assert {
-            f for f in own if pictures.PICTURES[f].benchmark == f"accuracy/central_{name}"
-        } == own
-        # Claims are told apart by their place and text, and those places are the index's.
-        claims = module.claims(measured)
-        assert len({(one.where, one.reading) for one in claims}) == len(claims)
-        wanted = {
-            place
-            for _, benchmark, places in central_index.FIGURES.values()
-            if benchmark == f"central_{name}"
-            for place in places
-        }
-        assert wanted == {one.where for one in claims} - {"section IV-C"}
-
-    def test_the_index_counts_a_claim_at_one_figure(self, monkeypatch):
-        places = {place for _, _, where in central_index.FIGURES.values() for place in where}
-
-        def judged(benchmark):
-            own = [w for _, one, w in central_index.FIGURES.values() if one == benchmark]
-            return [(place, HOLDS) for place in {place for where in own for place in where}]
-
-        monkeypatch.setattr(central_index, "judged", judged)
-        text = central_index.index()
-        assert sum(map(int, re.findall(r"holds (\d+)", text))) == len(places)
-        lines = {line.split("|")[1].strip(): line for line in text.splitlines() if "|" in line}
-        assert lines["27"].endswith("| with figure 9 |") and "holds 2" in lines["2"]
-
-    def test_verdicts_are_counted_by_place(self):
-        claims = [("figures 2 (m)", HOLDS), ("figures 2 (n)", CONTRADICTED), ("figures 20", HOLDS)]
-        both = ("figures 2 (m)", "figures 2 (n)")
-        assert central_index.verdicts(claims, both) == "holds 1, contradicted 1"
-        assert central_index.verdicts(claims, both[1:]) == "contradicted 1"
-        assert central_index.verdicts(None, both) == "not measured"
-
-
-class TestPictures:
-    def test_a_curve_is_that_of_its_method_column_and_distance(self):
-        rows = [
-            row(column, epsilon, a=1.0 + place, b=3.0 + place)
-            for place, (column, epsilon) in enumerate([("x", 0.1), ("x", 1), ("y", 0.1), ("y", 1)])
-        ]
-        rows[2]["methods"]["b"]["w1"]["mean"] = 77.0
-        figure = pictures.by_epsilon(rows, ["x", "y"], ["a", "b"], "Figure 0")
-        found = {
-            (ax.get_title(), ax.get_ylabel(), ax.get_xlabel()): [
-                container[0].get_ydata().tolist() for container in ax.containers
-            ]
-            for ax in figure.axes
-        }
-        assert found["x", "KS", "ε"] == [[1.0, 2.0], [3.0, 4.0]]
-        assert found["y", "W1", "ε"] == [[3.0, 4.0], [77.0, 6.0]]
-        labels = figure.axes[0].get_legend_handles_labels()[1]
-        assert labels == ["a", "b"]
-        # No curve hides another: no two have a place in common.
-        places = [c[0].get_xdata().tolist() for c in figure.axes[0].containers]
-        assert not set(places[0]) & set(places[1])
-
-    def test_a_sweep_is_that_of_its_law(self):
-        measured = {"s": points(None, {1: 2.0, 20: 3.0}, {"f": {1: 2.0, 20: 3.0}.get})}
-        figure = pictures.sweeps(measured, [("s", "K", "normal")], "Figure 0")
-        assert figure.axes[2].containers[0][0].get_ydata().tolist() == [2.0, 3.0]
-        assert figure.axes[2].get_xscale() == "log"
-        assert [(ax.get_title(), ax.get_ylabel(), ax.get_xlabel()) for ax in figure.axes] == [
-            ("normal", name, "K") for name in ("KS", "W1", "energy")
-        ]
-
-    def test_a_form_has_one_color_in_all_lines(self):
-        first = points(None, {1: 2.0, 2: 1.0}, dict.fromkeys(("a", "b", "none"), lambda at: at))
-        second = points(None, {1: 2.0, 2: 1.0}, dict.fromkeys(("a", "none"), lambda at: at))
-        figure = pictures.sweeps(
-            {"s": first, "m": second}, [("s", "s", "normal"), ("m", "m", "normal")], "Figure 3"
-        )
-        colors = [
-            {
-                label: container[0].get_color()
-                for container, label in zip(
-                    ax.containers, ax.get_legend_handles_labels()[1], strict=True
-                )
-            }
-            for ax in figure.axes
-        ]
-        assert colors[3]["none"] == colors[0]["none"] != colors[0]["b"]
-
-    def test_example_curves_are_drawn(self, tmp_path):
-        column = people_of(["normal"], bins=40)[0]
-        small = {"people": 500}
-        for name, figure, lines in (
-            ("stages", pictures.stages(column, **small), 8),
-            ("releases", pictures.releases([column], "Figure 4", **small), 14),
-            ("dictionaries", pictures.dictionaries([column], "F", terms=3, **small), 12),
-            ("bases", pictures.bases(column, **small), 32),
-        ):
-            assert sum(len(ax.lines) for ax in figure.axes) == lines, name
-            assert figure._suptitle is not None
-        figure.savefig(tmp_path / "bases.png")
-        assert (tmp_path / "bases.png").read_bytes().startswith(b"\x89PNG")
-
-    def test_the_title_has_the_number_of_the_figure(self):
-        drawn = {
-            name: picture
-            for name, picture in drawing.pictures("functional_approximation").items()
-            if name in ("figure-6", "figure-21", "figure-23")
-        }
-        cells = [
-            row(c, e, **dict.fromkeys((*pictures.OF_COLUMNS, "prefix sums"), 1.0))
-            for c in ("normal", "airbnb", "yaw")
-            for e in (0.1, 1)
-        ]
-        for name, picture in drawn.items():
-            figure = picture.draw({"sites": cells, "rounds": cells})
-            number = name.removeprefix("figure-")
-            kind = "rounds" if number == "23" else "sites"
-            assert figure._suptitle.get_text() == f"Figure {number}: ten {kind}"
-            columns = {ax.get_title().split(",")[0] for ax in figure.axes}
-            assert columns == ({"normal"} if number == "6" else {"airbnb", "yaw"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 
 import pytest
-from scipy import stats
 
 from benchmarks import headline_parts, headlines, results, tables
 
@@ -58,24 +57,6 @@ def test_a_misspelled_or_doubled_mark_is_refused() -> None:
     once = "<!-- headline: bands -->\n<!-- end of headline -->\n"
     with pytest.raises(ValueError, match="headline 'bands' twice"):
         headlines.in_page(once + once)
-
-
-def test_a_cell_is_the_mean_with_its_interval() -> None:
-    cells = headlines.kept("accuracy/best_of_papers")["measured"]["cells"]
-    (cell,) = (one for one in cells if (one["column"], one["epsilon"]) == ("taxi", 1))
-    ours = cell["methods"][headlines.OURS.name]["w1"]
-    half = stats.t.ppf(0.975, 11) * ours["standard_error"]
-    low, high = 100 * (ours["mean"] - half), 100 * (ours["mean"] + half)
-    shown = f"{100 * ours['mean']:.3f} [{low:.3f}, {high:.3f}]"
-    assert shown in headlines.headline("local-by-column")
-
-
-def test_the_line_below_a_table_names_program_commit_and_machine() -> None:
-    document = headlines.kept("service/uploads")
-    line = headlines.measured_by(document)
-    assert document["commit"][:10] in line
-    assert document["machine"]["processor"] in line
-    assert "benchmarks/service/uploads.py" in line
 
 
 def test_a_result_says_that_the_default_of_its_commit_was_another_one() -> None:

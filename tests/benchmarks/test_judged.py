@@ -14,7 +14,6 @@ from benchmarks.verdicts import (
     IN_SOME,
     NOT_MEASURED,
     UNDECIDED,
-    VERDICTS,
     Cell,
     Claim,
     Sentence,
@@ -55,32 +54,6 @@ def paper(monkeypatch):
     monkeypatch.setattr(judged, "place", lambda name: "accuracy/papers/made/made_up")
 
 
-def test_the_overview_counts_by_verdict_and_quotes_what_does_not_hold(paper):
-    text = judged.overview({"made": "The made-up paper"}, judged.judged())
-    assert "| [The made-up paper](made/README.md) | 4 | 1 | 0 | 1 | 1 | 1 | 0 |" in text
-    contradicted, rest = text.split("### Contradicted\n")[1].split("### Contradicted in some")
-    in_some, undecided = rest.split("### Undecided")
-    assert "figure 2, right: *It is more.*" in contradicted and "may be" not in contradicted
-    assert "figure 20: *It may be.*" in undecided and "is less" not in text
-    assert "figure 4: *It is best.* **Contradicted in some**, of these readings:" in in_some
-    assert "    - (one form) **Holds** (met in 1 of 1 cells" in in_some
-
-
-def test_the_overview_defines_and_quotes_what_mostly_holds(paper, monkeypatch):
-    nearly = Claim("It is nearly all.", [Cell(9.0)] * 19 + [Cell(-9.0)], where="figure 5")
-    monkeypatch.setattr(judged.script(NAME), "claims", lambda measured: [nearly])
-    text = judged.overview({"made": "The made-up paper"}, judged.judged())
-    assert "- *mostly holds*:" in text and "95%" in text and "half as far again" in text
-    assert "figure 5: *It is nearly all.*" in text.split("### Mostly holds")[1]
-
-
-def test_every_verdict_of_a_reading_has_its_line_where_claims_are_judged_again() -> None:
-    each = [one for one in VERDICTS if one != IN_SOME]
-    rows = [{"kept": kept, "again": HOLDS} for kept in each]
-    lines = judged_again.counted(rows).splitlines()[2:]
-    assert [line.split(" | ")[:2] for line in lines] == [[f"| {one}", "1"] for one in each]
-
-
 def test_a_sentence_is_counted_once_whatever_its_readings() -> None:
     holds, fails, open_ = Cell(9.0), Cell(-9.0), Cell(0.5)
 
@@ -95,19 +68,6 @@ def test_a_sentence_is_counted_once_whatever_its_readings() -> None:
     assert verdict(open_, holds) == verdict(open_, open_) == UNDECIDED
     assert Sentence([Claim("It is best.", [])]).verdict == NOT_MEASURED
     assert len(sentences([Claim("a", [holds], where=w) for w in ("figure 1", "figure 2")])) == 2
-
-
-def test_marks_are_filled_by_place_and_only_they(paper):
-    mark = "<!-- verdicts: accuracy/made_up, {} -->{}<!-- end -->"
-    text = "before " + mark.format("figure 2", "old") + " between " + mark.format("figure 20", "")
-    assert judged.in_text(text, judged.judged()) == (
-        "before "
-        + mark.format("figure 2", "Of 2 sentences: holds 1, contradicted 1.")
-        + " between "
-        + mark.format("figure 20", "Of 1 sentence: undecided 1.")
-    )
-    with pytest.raises(ValueError, match="no claim about 'figure 3'"):
-        judged.in_text(mark.format("figure 3", ""), judged.judged())
 
 
 def test_a_verdict_that_turns_with_the_seed_is_counted(paper):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -41,47 +40,6 @@ def every(monkeypatch: pytest.MonkeyPatch) -> list[Judged]:
         Judged("made", "accuracy/made", claim, stand_in=claim.where == "table 1")
         for claim in CLAIMS
     ]
-
-
-def table(text: str, which: str) -> list[str]:
-    """Return the rows of a table of a page."""
-    part = text.split(f"<!-- sentences: made, {which} -->\n")[1].split("<!-- end of sentences -->")
-    return [line for line in part[0].splitlines() if line][2:]
-
-
-def test_what_holds_and_what_does_not_stand_in_their_tables(every: list[Judged]) -> None:
-    text = paper_pages.with_sentences(PAGE, every)
-    page = "benchmarks/accuracy/papers/made/README.md"
-    assert table(text, "holds") == [
-        f"| {{source}}`figure 2 <{page}#figure-2-errors>` | *A is best.* | met in 2 of 2 cells |",
-        f"| {{source}}`table 1 <{page}#all-of-it>`, on stand-ins alone | *C stays.* "
-        "| met in 2 of 3 cells, failed in 1 |",
-    ]
-    second, last, grows = table(text, "others")
-    assert second == (
-        f"| {{source}}`figure 2 <{page}#figure-2-errors>` | [*A is best.*] *It is followed by B.* "
-        "| **Contradicted** (met in 0 of 1 cells, failed in 1). Second: C 3. |"
-    )
-    assert "| [*A is best. It is followed by B.*] *There D is last.* |" in last
-    assert "**Contradicted in some**, of these readings:<br>(one form) **Holds**" in grows
-    assert "<br>(another form) **Contradicted** (met in 0 of 1 cells" in grows
-
-
-def test_a_paper_is_counted_between_its_marks_and_the_rest_stays(every: list[Judged]) -> None:
-    text = paper_pages.with_sentences(PAGE, every)
-    counted = "Of 5 sentences: 2 hold, 2 contradicted, 1 contradicted in some."
-    assert text.startswith(f"before\n<!-- paper: made -->{counted}<!-- end -->\n")
-    assert "\nbetween\n" in text and text.endswith("\nafter") and "stale" not in text
-    assert paper_pages.with_sentences(text, every) == text
-
-
-def test_where_all_is_on_stand_ins_no_row_says_so(every: list[Judged]) -> None:
-    alone = [Judged(one.paper, one.benchmark, one.claim, stand_in=True) for one in every]
-    assert "stand-ins" not in paper_pages.with_sentences(PAGE, alone)
-    first = replace(alone[0].claim, arithmetic=True)
-    alone[0] = replace(alone[0], claim=first, stand_in=False)
-    page = paper_pages.with_sentences(PAGE, alone)
-    assert "stand-ins" not in page and page.count("`, arithmetic |") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Run times of the wavelet and the compressive paper: the samplers' laws, and what is judged."""
+"""Run times of the wavelet paper: the distributions of the samplers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from benchmarks.accuracy.papers.compressive import compressive_times
 from benchmarks.accuracy.papers.wavelet import wavelet_times
-from benchmarks.verdicts import CONTRADICTED, HOLDS
 from tests.false_alarms import accepts, multinomial_tail
 
 
@@ -28,56 +26,3 @@ def test_both_samplers_have_the_law_of_equation_45(sampler: Callable) -> None:
     total = sum(weights.values())
     chances = np.array([weights[one] / total for one in seen])
     assert accepts(multinomial_tail(np.array(list(seen.values())), chances))
-
-
-def times(mean: float) -> dict:
-    return {
-        "mean": mean,
-        "standard_error": 0.0,
-        "values": [mean * (1 + i / 1000) for i in range(8)],
-    }
-
-
-def test_what_is_said_of_the_samplers_and_of_em() -> None:
-    def world(rejecting: float, growth: float, em: float) -> dict:
-        return {
-            "samplers": [
-                {
-                    "coordinates": size,
-                    "epsilon": epsilon,
-                    "works": {
-                        wavelet_times.REJECTING: times(size**growth * rejecting**epsilon),
-                        wavelet_times.FAST: times(size**growth),
-                    },
-                }
-                for size in (64, 256)
-                for epsilon in (1, 4)
-            ],
-            "decoders": [
-                {
-                    "bins": size,
-                    "works": {
-                        wavelet_times.EM: times(em),
-                        wavelet_times.STEP: times(size**2.0),
-                        wavelet_times.CLIP: times(1.0),
-                    },
-                }
-                for size in (256, 1024)
-            ],
-        }
-
-    as_said = wavelet_times.claims(world(2.0, 1.0, 10.0))
-    assert [one.verdict for one in as_said] == [HOLDS] * 3
-    assert "grows as d to the 2.0" in as_said[2].evidence
-    turned = wavelet_times.claims(world(1.0, 2.0, 1.0))
-    assert [one.verdict for one in turned] == [CONTRADICTED] * 3
-
-
-@pytest.mark.parametrize(("power", "right"), [(1.2, HOLDS), (3.0, CONTRADICTED)])
-def test_recovery_takes_polynomial_time(power: float, right: str) -> None:
-    rows = [
-        {"k": k, "works": {compressive_times.PUBLISHED: times(k**power), "HR": times(k)}}
-        for k in (1000, 10_000)
-    ]
-    (claim,) = compressive_times.claims({"decoders": rows})
-    assert claim.verdict == right and f"to the {power:.1f};" in claim.evidence

@@ -17,6 +17,7 @@ DRAWN = [
 ]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("paper", "name"), DRAWN)
 def test_a_picture_is_drawn_from_what_its_benchmark_measures(paper, name, tmp_path):
     picture = drawing.pictures(paper)[name]

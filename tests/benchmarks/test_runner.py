@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from benchmarks.__main__ import main
 from benchmarks.accuracy.local import textbook
 from benchmarks.isolated import ENVIRONMENT, place, script
 from benchmarks.programs import MissingProgramError
-from tests.benchmarks.tiny_sizes import TINY
 from tests.false_alarms import accepts, multinomial_tail
+
+TINY = json.loads(Path(__file__).with_name("tiny_sizes.json").read_text("utf-8"))
+"""Sizes at which every benchmark runs in the tests, in a second or two."""
 
 
 def document(name: str, settings: dict, measured: dict) -> dict:
@@ -46,10 +49,11 @@ def kept() -> dict:
 
 
 # These start many processes or servers, or decode whole series, which takes the same time at any
-# size. What they call has tests of its own; that they still run is asked with the long tests.
+# size. What they call has tests of its own; that they still run is asked with the long tests, as
+# of the papers' figures.
 SLOW_TO_START = (
     *("speed/spark", "speed/starting", "speed/under_load"),
-    *("service/delays", "service/first_picture", "service/uploads"),
+    *("service/delays", "service/first_picture", "service/hostile", "service/uploads"),
     *("accuracy/series_errors", "accuracy/series_changes"),
 )
 
@@ -66,7 +70,8 @@ class TestEveryBenchmark:
         [
             pytest.param(
                 name,
-                marks=[pytest.mark.soak] * (name in SLOW_TO_START)
+                marks=[pytest.mark.soak]
+                * (name in SLOW_TO_START or place(name).startswith("accuracy/papers/"))
                 + [pytest.mark.service] * (name in WITH_A_PROGRAM),
             )
             for name in TINY

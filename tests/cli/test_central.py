@@ -244,6 +244,7 @@ class TestDryRun:
         said = " ".join(f"{made.out} {made.err}".split())
         assert said.count("--unit") == said.count("lapwing new --unit") == 2
 
+    @pytest.mark.soak
     def test_it_is_as_far_off_as_it_said(self, data: np.ndarray, done: Program) -> None:
         promise = ("--epsilon", "0.2", *PROMISE[2:])
         said = done(

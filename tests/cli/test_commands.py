@@ -479,7 +479,7 @@ def test_results_of_other_kinds_are_not_compared(lapwing: Program) -> None:
 # plot
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("ending", ["svg", pytest.param("pdf", marks=pytest.mark.soak)])
 def test_the_same_result_gives_the_same_picture(
     done: Program, survey: lw.Survey, ages: np.ndarray, ending: str
 ) -> None:

@@ -50,8 +50,9 @@ def test_new_writes_the_survey_of_python(
     assert said == {"command": "recommend", "warnings": [], **document}
 
 
-@pytest.mark.parametrize("epsilon", ["0.5", "2"])
-@pytest.mark.parametrize(("typed", "domain"), DOMAINS[:2])
+@pytest.mark.parametrize(
+    ("typed", "domain", "epsilon"), [(*DOMAINS[0].values, "0.5"), (*DOMAINS[1].values, "2")]
+)
 def test_release_has_the_bins_of_python(
     typed: tuple[str, ...], domain: Domain, epsilon: str, done: Program, tmp_path: Path
 ) -> None:

@@ -49,7 +49,7 @@ def test_moments_are_those_of_the_numbers_in_each_bin(domain: lw.Interval) -> No
     assert made.variance() == pytest.approx(expected[2] - expected[1] ** 2)
 
 
-@pytest.mark.parametrize("epsilon", [1, 4])
+@pytest.mark.parametrize("epsilon", [pytest.param(1, marks=pytest.mark.soak), 4])
 def test_the_mean_of_whole_minutes_is_not_moved(epsilon: float) -> None:
     """Middles of bins of one minute move it by half a minute, which is more than the noise."""
     truth = float(WAITING.mean())

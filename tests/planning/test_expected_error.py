@@ -140,7 +140,7 @@ def test_noise_and_sampling_on_three_distributions(law: str) -> None:
 )
 def test_the_answer_is_as_far_off_as_it_says(mechanism) -> None:
     expected = expected_error(DOMAIN, PEOPLE, mechanism=mechanism, repeats=40, **MOVED)
-    for kind in ("smooth", "multimodal", "spiky"):
+    for kind in ("smooth", "spiky"):
         found = []
         for number in range(40):
             column = reference_column(kind, size=64, number=number)

@@ -66,7 +66,7 @@ def test_deviations_are_the_known_ones() -> None:
     ("name", "size"),
     [
         *[
-            (name, size)
+            pytest.param(name, size, marks=[pytest.mark.soak] * (size == 100))
             for name in (
                 "randomized-response",
                 "subset-selection",
@@ -101,7 +101,14 @@ def test_predicted_errors_are_those_of_simulated_reports(name: str, size: int) -
     assert fewer["l1"].typical != pytest.approx(l1, rel=0.125)
 
 
-@pytest.mark.parametrize(("size", "epsilon"), [(4, 1), (64, 1), (64, 4), (150, 2)])
+@pytest.mark.parametrize(
+    ("size", "epsilon"),
+    [
+        (4, 1),
+        (64, 4),
+        *(pytest.param(*one, marks=pytest.mark.soak) for one in [(64, 1), (150, 2)]),
+    ],
+)
 def test_the_choice_wins_when_simulated_or_ties(size: int, epsilon: float) -> None:
     chosen = lw.recommend(lw.Categories(size), epsilon=epsilon, users=20_000)
     law = populations(size)["zipf"]
@@ -117,10 +124,11 @@ def test_the_choice_wins_when_simulated_or_ties(size: int, epsilon: float) -> No
     ("size", "epsilon", "error", "distance"),
     [
         (8, 1, 0.05, "l1"),
-        (8, 3, 0.02, "l1"),
         (8, 2, 1e-4, "mean_squared_error"),
-        (100, 2, 0.1, "l1"),
-        pytest.param(200, 2, 0.15, "l1", marks=pytest.mark.soak),
+        *(
+            pytest.param(size, epsilon, error, "l1", marks=pytest.mark.soak)
+            for size, epsilon, error in [(8, 3, 0.02), (100, 2, 0.1), (200, 2, 0.15)]
+        ),
         (400, 1, 0.02, "detectable_share"),
     ],
 )

@@ -52,8 +52,7 @@ def with_copies(tally: CountTally, randomizer: lw.Randomizer, copies: int) -> Co
 @pytest.mark.parametrize("people", [300, 100_000])
 def test_honest_people_do_not_sound_it(name: str, kind: str, people: int) -> None:
     randomizer = RANDOMIZERS[name]
-    for seed in range(3):
-        assert not check_poisoning(randomizer, honest(randomizer, kind, people, seed)).sounds
+    assert not check_poisoning(randomizer, honest(randomizer, kind, people, 0)).sounds
 
 
 @pytest.mark.parametrize("name", RANDOMIZERS)

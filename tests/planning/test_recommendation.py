@@ -367,6 +367,7 @@ def test_a_column_of_ones_own_chooses_the_parts() -> None:
     assert of.typical == pytest.approx(np.mean(errors["wasserstein"]["like"]))
 
 
+@pytest.mark.soak
 def test_people_needed_by_simulation() -> None:
     # With 12 repeats the search ends in noise of a fifth; with 24 it finds the error.
     narrow = lw.Interval(0, 100, bins=16)

@@ -14,7 +14,7 @@ from lapwing.randomizers.window_counts import (
     spread_in_circular_windows,
     spread_in_windows,
 )
-from tests.false_alarms import REPEATS, accepts, moments_tail, multinomial_tail
+from tests.false_alarms import FEWER_REPEATS, REPEATS, accepts, moments_tail, multinomial_tail
 
 Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
@@ -57,7 +57,7 @@ def test_means_and_covariances(draw: Draw, starts: int, width: int, points: int)
     mean = table @ people
     covariance = np.diag(mean) - (table * people) @ table.T
     rng = np.random.default_rng(1)
-    drawn = np.array([draw(people, rng) for _ in range(REPEATS)], dtype=float)
+    drawn = np.array([draw(people, rng) for _ in range(FEWER_REPEATS)], dtype=float)
     assert (drawn.sum(axis=1) == people.sum()).all() and drawn.min() >= 0
     assert accepts(moments_tail(drawn, mean, covariance))
 

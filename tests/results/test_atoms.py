@@ -150,9 +150,9 @@ def test_what_cannot_be_judged_is_not_found() -> None:
             find_atoms(law(spike(1, 0.5), 0.1), BINS.left, BINS.right, false_alarms=rate)
 
 
-TALLIES = 300
-"""Simulated tallies of a smooth column. The stated rate of 1 % gives Bin(300, .01):
-P(above 16) = 2e-8. With a third of the standard error most would alarm."""
+TALLIES = 100
+"""Simulated tallies of a smooth column. The stated rate of 1 % gives Bin(100, .01):
+P(above 8) = 8e-7. With a third of the standard error most would alarm."""
 
 
 def test_false_alarms_on_smooth_columns_are_as_rare_as_stated() -> None:
@@ -166,8 +166,8 @@ def test_false_alarms_on_smooth_columns_are_as_rare_as_stated() -> None:
         alarms += find_atoms(one, BINS.left, BINS.right).size > 0
         narrow = dataclasses.replace(one, noise=one.noise.scaled(1 / 9))
         careless += find_atoms(narrow, BINS.left, BINS.right).size > 0
-    assert alarms <= 16
-    assert careless > 60  # with a third of the true standard error
+    assert alarms <= 8
+    assert careless > 20  # with a third of the true standard error
 
 
 def test_laplace_noise_alarms_as_rarely() -> None:
@@ -273,6 +273,22 @@ def test_what_a_decoder_smooths_away_is_reported_as_it_was_found() -> None:
     assert atom.low is not None and atom.high is not None and atom.low < 0.2 < atom.high
 
 
+def test_an_interval_allows_for_the_luck_of_being_found() -> None:
+    """Of shares near the least that is found. 200,000 draws: a standard error is 0.1 %."""
+    rng, truth, least = np.random.default_rng(8), 0.078, np.float64(0.09)
+    drawn = rng.normal(truth, 0.0135, 1_000_000)
+    drawn = drawn[drawn > least]
+    found = Excess(drawn, np.full(drawn.size, 0.0135), np.full(drawn.size, least))
+    low, high = found.intervals(0.95)
+    assert drawn.size > 150_000
+    # The upper end is the usual one, which luck moves away from the truth.
+    assert np.mean(low > truth) == pytest.approx(0.025, abs=0.003)
+    assert np.mean(high < truth) == 0
+    # Broken: as if it had been named before looking.
+    assert np.mean(drawn - 1.96 * 0.0135 > truth) > 0.1
+
+
+@pytest.mark.soak
 def test_intervals_of_what_just_stood_out_hold_the_truth() -> None:
     """Of an atom that is found one time in five; a standard error is 0.6 %."""
     rng = np.random.default_rng(8)

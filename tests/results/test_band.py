@@ -246,7 +246,7 @@ def test_a_curve_in_a_band_lies_in_the_monotone_part_of_it(
 def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
     """Of a jagged estimate: 95 % of the points, and 7 % fewer if it were.
 
-    Standard errors are .4 and .9 %.
+    Standard errors are .6 and 1.3 %.
     """
     domain = Interval(0, 1, bins=128, outside="clip")
     wave, place = SquareWave(domain, 1), (np.arange(128) + 0.5) / 128
@@ -254,7 +254,7 @@ def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
     heights = np.cumsum(counts) / counts.sum()
     inner = (heights > 0.02) & (heights < 0.98)
     covered: list[tuple[float, float]] = []
-    for seed in range(40):
+    for seed in range(20):
         made = LeastSquares().decode(wave.channel, simulate(wave, counts, rng=seed))
         band_of_it = made.confidence_band()
         assert band_of_it is not None and np.diff(band_of_it.low).min() < 0

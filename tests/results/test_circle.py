@@ -35,12 +35,6 @@ def released(values: Any, domain: Any = DAY, *, seed: int = 3) -> lw.Distributio
     return made.distribution
 
 
-def direction_of(values: Any) -> float:
-    """Return the mean direction of raw seconds of a day, in seconds."""
-    resultant = np.exp(2j * np.pi * np.asarray(values) / (24 * HOUR)).mean()
-    return float(np.angle(resultant) * 24 * HOUR / (2 * np.pi)) % (24 * HOUR)
-
-
 def in_arc(ends: tuple[float, float], place: float, length: float = 24 * HOUR) -> bool:
     low, high = ends
     return (place - low) % length <= (high - low) % length

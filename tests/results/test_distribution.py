@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 from dataclasses import replace
@@ -20,7 +19,6 @@ from lapwing import (
     Guarantee,
     Integers,
     Interval,
-    LapwingError,
     LeastSquares,
     RandomizedResponse,
     SquareWave,
@@ -29,7 +27,6 @@ from lapwing import (
 from lapwing.documents import canonical
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.results.answers import share_in_band
-from tests.damaged_documents import damaged, junk
 from tests.false_alarms import accepts, multinomial_tail
 
 STEADY = settings(deadline=None, max_examples=80, derandomize=True)
@@ -323,26 +320,6 @@ def test_no_key_may_be_absent(key: str) -> None:
     del document[key]
     with pytest.raises(FormatError):
         Distribution.from_document(document)
-
-
-@STEADY
-@given(junk)
-def test_junk_is_refused(document: Any) -> None:
-    with pytest.raises(FormatError):
-        Distribution.from_document(document)
-    with pytest.raises(FormatError):
-        Distribution.from_json(json.dumps(document))
-
-
-@pytest.mark.parametrize("name", DECODED)
-@STEADY
-@given(data=st.data())
-def test_a_damaged_distribution_loads_or_is_refused(name: str, data: st.DataObject) -> None:
-    document = data.draw(damaged(DECODED[name].to_document()))
-    with contextlib.suppress(LapwingError):
-        made = Distribution.from_document(document)
-        assert abs(made.mass.sum() - 1) < 1e-9
-        Distribution.from_json(made.to_json())
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,13 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
     return wrong
 
 
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("name", PAIRS)
+drawn = pytest.mark.parametrize(
+    ("name", "known"),
+    [*((name, True) for name in PAIRS), ("integers", False), ("four labels", False)],
+)
+
+
+@drawn
 def test_every_pair_of_axes_can_be_drawn(name: str, known: bool) -> None:
     figure = made(name, known=known).plot()
     assert overlaps(figure) == []
@@ -141,8 +146,7 @@ def test_every_pair_of_axes_can_be_drawn(name: str, known: bool) -> None:
         figure.savefig(io.BytesIO(), format="svg")
 
 
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("name", PAIRS)
+@drawn
 def test_quartiles_can_be_drawn_of_every_axis_on_a_line(name: str, known: bool) -> None:
     joint = made(name, known=known)
     for axis, domain in joint.domain.axes.items():

@@ -385,7 +385,7 @@ def test_dates_are_told_and_asked_as_dates() -> None:
 
 def test_frequent_values_of_a_huge_domain(tmp_path: Path) -> None:
     survey = lw.Survey(
-        "words", lw.papers.baselines.PrefixHashing(lw.HashedStrings(bits=24), epsilon=4)
+        "words", lw.papers.baselines.PrefixHashing(lw.HashedStrings(bits=16), epsilon=4)
     )
     values = ["alpha"] * 2000 + ["beta"] * 1000 + [f"w{number}" for number in range(500)]
 

@@ -205,8 +205,13 @@ def run(
     machine.TestCase().runTest()
 
 
+@pytest.mark.parametrize(
+    "how",
+    [{}, pytest.param({"examples": 150, "steps": 60, "anew": True}, marks=pytest.mark.soak)],
+    ids=["few", "long runs"],
+)
 @pytest.mark.parametrize("survey", [COUNTED, HASHED], ids=["counts", "log"])
-def test_sqlite_counts_once_whatever_comes(survey: Any) -> None:
+def test_sqlite_counts_once_whatever_comes(survey: Any, how: dict[str, Any]) -> None:
     chosen = survey
     with tempfile.TemporaryDirectory() as folder:
 
@@ -220,7 +225,7 @@ def test_sqlite_counts_once_whatever_comes(survey: Any) -> None:
             def open(self) -> Store:
                 return SqliteStore(self.path)
 
-        run(Machine)
+        run(Machine, **how)
 
 
 @pytest.mark.service
@@ -243,25 +248,6 @@ def test_postgresql_counts_once_whatever_comes(
             return PostgresStore(self.address)
 
     run(Machine, examples=8)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("survey", [COUNTED, HASHED], ids=["counts", "log"])
-def test_sqlite_counts_once_in_long_runs(survey: Any) -> None:
-    chosen = survey
-    with tempfile.TemporaryDirectory() as folder:
-
-        class Machine(StoreMachine):
-            survey = chosen
-
-            def __init__(self) -> None:
-                super().__init__()
-                self.path = Path(tempfile.mkdtemp(dir=folder)) / "collector.db"
-
-            def open(self) -> Store:
-                return SqliteStore(self.path)
-
-        run(Machine, examples=150, steps=60, anew=True)
 
 
 class _CountsTwice(SqliteStore):

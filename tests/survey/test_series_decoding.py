@@ -112,7 +112,7 @@ def test_bands_hold_the_weeks_people_and_differences_are_known_better(jumped: An
     assert not series.between(7, 9).confidence_band(kind="simultaneous").leaves_zero
 
 
-@pytest.mark.parametrize("lasting", [True, False])
+@pytest.mark.parametrize("lasting", [True, pytest.param(False, marks=pytest.mark.soak)])
 def test_differences_hold_across_a_change_that_nobody_finds(lasting: bool) -> None:
     """Of a fifth of the jump, which reports of 10,000 people do not show. Before, 60% to 80%."""
     changed = 0.8 * BEFORE + 0.2 * AFTER

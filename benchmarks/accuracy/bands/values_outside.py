@@ -21,14 +21,14 @@ FULL: dict[str, Any] = {
     "people": [20_000, 100_000],
     "epsilons": [0.5, 1, 2, 4],
     "models": ["local", "central"],
-    "repeats": {64: 200, 256: 24},
+    "repeats": {"64": 200, "256": 24},
     "outside": 0.02,
 }
 QUICK: dict[str, Any] = FULL | {
     "bins": [64],
     "people": [20_000],
     "epsilons": [1, 2],
-    "repeats": {64: 2},
+    "repeats": {"64": 2},
 }
 
 COLUMNS: dict[str, Any] = {
@@ -51,7 +51,7 @@ def measure(
     people: list[int],
     epsilons: list[float],
     models: list[str],
-    repeats: dict[int, int],
+    repeats: dict[str, int],
     outside: float,
 ) -> dict[str, Any]:
     """Return errors with overflow over those with clip, and how often the share outside holds.
@@ -62,15 +62,15 @@ def measure(
     rows = []
     for size, n, epsilon, model, name in product(bins, people, epsilons, models, COLUMNS):
         domain = lw.Interval(0, 1, bins=size, outside="overflow")
-        errors = np.zeros((repeats[size], 2, 2))
+        errors = np.zeros((repeats[str(size)], 2, 2))
         held: list[bool] = []
-        for repeat in range(repeats[size]):
+        for repeat in range(repeats[str(size)]):
             values = COLUMNS[name](np.random.default_rng(repeat), n)
             for way, each in enumerate((domain, replace(domain, outside="clip"))):
                 result = _decoded(model, values, each, epsilon, repeat)
                 truth = lw.Distribution.of_values(values, result.domain)
                 errors[repeat, way] = wasserstein(result, truth), kolmogorov_smirnov(result, truth)
-            if 2 * repeat >= repeats[size]:
+            if 2 * repeat >= repeats[str(size)]:
                 continue
             beyond = values + 2 * (np.arange(n) < outside * n)
             result = _decoded(model, beyond, domain, epsilon, repeat)

@@ -549,6 +549,7 @@ def test_without_noise_the_direct_estimates_are_those_of_the_people() -> None:
         assert table + 0.01 < true and abs(value - true) < 0.6 * (true - table)
 
 
+@pytest.mark.soak
 def test_intervals_of_the_dependence_hold_that_of_the_people() -> None:
     domain, mass = square(16), ridge(16)
     people = JointDistribution(domain, mass.ravel())
@@ -645,7 +646,9 @@ class TestWhatTheFitLeavesUnexplained:
         for one, narrow in zip(found, alone, strict=True):
             assert (one.joint.table == narrow.joint.table).all(), "the estimate stays"
 
-    @pytest.mark.parametrize("shape", ["bumps", "heaps of both axes"])
+    @pytest.mark.parametrize(
+        "shape", ["bumps", pytest.param("heaps of both axes", marks=pytest.mark.soak)]
+    )
     def test_nothing_is_wider_where_the_waves_fit(self, shape, monkeypatch):
         table = two_bumps((48, 48))
         if shape != "bumps":

@@ -49,7 +49,13 @@ def _errors(answer: np.ndarray, people: np.ndarray) -> tuple[float, float]:
     return float(gap.mean()), float(gap.max())
 
 
-@pytest.mark.parametrize("spikes", [{}, {3: 0.2, 100: 0.15, 206: 0.05}], ids=["smooth", "spiky"])
+@pytest.mark.parametrize(
+    "spikes",
+    [
+        pytest.param({}, id="smooth", marks=pytest.mark.soak),
+        pytest.param({3: 0.2, 100: 0.15, 206: 0.05}, id="spiky"),
+    ],
+)
 def test_it_is_as_good_as_matrices_of_all_symbols(
     spikes: dict[int, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +190,7 @@ def test_the_same_tally_gives_the_same_answer_and_a_file_keeps_the_band() -> Non
     "truth",
     [
         pytest.param(_smooth(), id="smooth", marks=pytest.mark.soak),
-        pytest.param(_spiky(), id="spiky"),
+        pytest.param(_spiky(), id="spiky", marks=pytest.mark.soak),
     ],
 )
 def test_its_bands_cover_and_narrow_ones_do_not(truth: np.ndarray) -> None:

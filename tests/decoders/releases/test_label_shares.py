@@ -39,8 +39,16 @@ def released(held: np.ndarray, promise: Any, seed: int, **knobs: Any) -> lw.Dist
     return found
 
 
-@pytest.mark.parametrize("promise", [PURE, HIDDEN, NORMAL], ids=repr)
-@pytest.mark.parametrize("labels", [4, 200])
+@pytest.mark.parametrize(
+    ("promise", "labels"),
+    [
+        *[(PURE, 200), (HIDDEN, 4), (NORMAL, 200)],
+        *(
+            pytest.param(*one, marks=pytest.mark.soak)
+            for one in [(PURE, 4), (HIDDEN, 200), (NORMAL, 4)]
+        ),
+    ],
+)
 def test_all_shares_are_in_the_band_as_often_as_it_says(promise: Any, labels: int) -> None:
     # 400 releases at 0.95; too few or too many inside are found at a false alarm of 1e-6.
     held, inside, narrow = counts(labels), 0, 0

@@ -38,7 +38,7 @@ def coverage(shares: list[float], people: int, *, passing: int = 300) -> tuple[f
 )
 def test_labels_of_a_group_that_passed_by_chance_are_covered(shares: list[float]) -> None:
     # By the law of any group .86 and .81 at 165 people.
-    for people in (165, 180, 240):
+    for people in (165, 240):
         found, passed = coverage(shares, people)
         assert found >= 0.92, (people, found)
         assert people == 240 or passed < 0.3

@@ -69,7 +69,7 @@ def test_it_covers_what_it_says_at_4096_bins():
 
 
 def test_real_releases_lie_in_it_as_often():
-    """2,000 releases: a standard error is at most 0.3 %, an alarm by chance is below 1e-3."""
+    """500 releases: a standard error is at most 0.6 %, an alarm by chance is below 1e-3."""
     bins, inside = 256, []
     values = np.random.default_rng(0).beta(5, 2, 2_000)
     values[:400] = np.nan
@@ -77,7 +77,7 @@ def test_real_releases_lie_in_it_as_often():
     heights = np.cumsum(held.counts[:bins]) / held.counts[:bins].sum()
     used = (heights > 0.02) & (heights < 0.98)
     forgotten = []
-    for seed in range(2_000):
+    for seed in range(500):
         release = PrefixSums().release(held, PROMISES["public"], rng=seeded(seed))
         result = StepPursuit(smooth=False).decode(release.channel, release)
         for law, found in (
@@ -89,5 +89,5 @@ def test_real_releases_lie_in_it_as_often():
         ):
             reach = normal_critical_value(0.95) * law.cdf_deviation("empirical")
             found.append((np.abs(np.cumsum(law.center) - heights) <= reach)[used].mean())
-    assert 0.94 <= np.mean(inside) <= 0.96
+    assert 0.93 <= np.mean(inside) <= 0.97
     assert np.mean(forgotten) < np.mean(inside) - 0.002

@@ -193,7 +193,7 @@ def test_it_is_nearer_than_step_pursuit_and_the_people_nearer_than_their_law() -
     assert (people < law).sum() >= 33
 
 
-@pytest.mark.parametrize("bins", [48, 500])
+@pytest.mark.parametrize("bins", [48, pytest.param(500, marks=pytest.mark.soak)])
 def test_bands_cover_what_they_say(bins) -> None:
     """40 releases of smooth and spiky columns; a mean below 0.9 or above 0.985 is a broken band."""
     inside: dict[str, list[float]] = {"empirical": [], "population": []}

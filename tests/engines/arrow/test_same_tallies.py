@@ -95,6 +95,7 @@ def _stored(folder: Path, survey: Survey, reports: Reports, table: pa.Table) -> 
     ]
 
 
+@pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning")  # of columns without a value
 @in_engine("arrow")
 def test_every_randomizer(cases: list[EngineCase], tmp_path: Path) -> None:
     for number, case in enumerate(cases):

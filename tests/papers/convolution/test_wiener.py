@@ -176,7 +176,7 @@ def test_many_iterations_end_at_the_fixed_point(name: str, method: Method) -> No
     observed = np.abs(np.fft.fft(tally.blocks[0] / tally.total)) ** 2
     raw = np.fft.fft(unbiased(channel, tally))
     limit = np.maximum(1 - noise / observed, 0) * raw
-    ours = np.fft.fft(signed(Wiener(method=method, iterations=50_000), channel, tally))
+    ours = np.fft.fft(signed(Wiener(method=method, iterations=20_000), channel, tally))
     # From a low start, a frequency that the channel nearly hides is approached very slowly.
     gain = np.abs(np.fft.fft(channel.blocks[0].operator.kernel)) ** 2
     above = (observed[1:] > 1.3 * noise[1:]) & ((gain[1:] > 0.01) | (method == "iterative"))
@@ -185,7 +185,7 @@ def test_many_iterations_end_at_the_fixed_point(name: str, method: Method) -> No
     # Below the noise only 0 is stable, and it is approached like 1 / rounds.
     below = observed[1:] < noise[1:] / 1.3
     assert below.sum() >= 4
-    assert np.abs(ours[1:][below] / raw[1:][below]).max() < 1e-3
+    assert np.abs(ours[1:][below] / raw[1:][below]).max() < 2.5e-3
     if method == "iterative":
         early = np.fft.fft(signed(Wiener(iterations=500), channel, tally))
         assert np.abs(early[1:][below]).max() > 5 * np.abs(ours[1:][below]).max()

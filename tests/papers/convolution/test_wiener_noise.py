@@ -44,11 +44,10 @@ def test_noise_has_the_analytic_spectrum_whatever_people_hold(name: str) -> None
     for people in (spike, slope):
         total = int(people.sum())
         spectrum = noise_spectrum(randomizer.channel.blocks[0], total)
-        # Subsets take longest to draw; 500 draws tell a factor of 1.6, 2000 one of 1.25.
-        runs, factor = (DECODES // 4, 1.6) if name == "subsets" else (DECODES, 1.25)
-        measured = _measured(randomizer, people, runs)
+        # 500 draws tell a factor of 1.6.
+        measured = _measured(randomizer, people, DECODES // 4)
         assert accepts(_spectrum_tail(measured, spectrum))
-        assert not accepts(_spectrum_tail(measured, factor * spectrum))
+        assert not accepts(_spectrum_tail(measured, 1.6 * spectrum))
         np.testing.assert_allclose(measured[:, 1:].mean(), spectrum[1:].mean(), rtol=0.05)
         if name in ("response", *CIRCULAR):
             # One output a report: the counts add up, and frequency 0 has no noise at all.

@@ -26,17 +26,15 @@ from lapwing.errors import ArgumentError, DomainError, MismatchError, PrivacyErr
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.square_wave.general_wave import GeneralWave
 from lapwing.privacy.exact_numbers import exponential_bounds
-from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
+from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
 from lapwing.results.cumulative import Cumulative
 from lapwing.testing.randomizer_contract import exact_law
 from tests.false_alarms import (
-    PEOPLE,
     REPEATS,
     REPORTS_PER_VALUE,
     accepts,
-    moments_tail,
     multinomial_tail,
 )
 from tests.mistaken import mistaken
@@ -242,54 +240,6 @@ def test_reports_have_the_exact_law(name: str) -> None:
         reports = wave.randomize(np.full(REPORTS_PER_VALUE, value), rng=seeded(point))
         counts = wave.tally(reports).blocks[0]
         assert accepts(multinomial_tail(counts, laws[point])), point
-
-
-@pytest.mark.parametrize("name", ["triangle", "lopsided", "trapezoid on a circle"])
-def test_another_epsilon_is_told_apart_by_as_many_reports(name: str) -> None:
-    wave = WAVES[name]
-    reports = wave.randomize(np.full(REPORTS_PER_VALUE, wave.domain.left[3]), rng=seeded(9))
-    counts = wave.tally(reports).blocks[0]
-    for factor in (Fraction(9, 10), Fraction(11, 10)):
-        believed = replace(wave, epsilon=wave.epsilon * factor)
-        assert not accepts(multinomial_tail(counts, np.array(_laws(believed)[3], dtype=float)))
-
-
-def test_scalar_path_on_real_words_has_the_same_law() -> None:
-    wave = WAVES["lopsided"]
-    words = iterate(seeded(3))
-    codes = [int.from_bytes(wave.from_words(3, words), "little") for _ in range(20_000)]
-    counts = np.bincount(codes, minlength=wave._outputs)
-    assert accepts(multinomial_tail(counts, np.array(_laws(wave)[3], dtype=float)))
-    with pytest.raises(DomainError, match=r"from 0 to 6"):
-        wave.from_words(7, words)
-
-
-@each
-def test_simulation_has_the_joint_law_of_people(name: str) -> None:
-    wave = WAVES[name]
-    people = np.random.default_rng(0).multinomial(PEOPLE, np.ones(wave._points) / wave._points)
-    people[0] += people[2]
-    people[2] = 0
-    laws = np.array(_laws(wave), dtype=float)
-    mean = people @ laws
-    covariance = np.diag(mean) - (laws.T * people) @ laws
-    rng = np.random.default_rng(1)
-    simulated = np.array([simulate(wave, people, rng=rng).blocks[0] for _ in range(REPEATS)])
-    assert accepts(moments_tail(simulated.astype(float), mean, covariance))
-
-
-def test_a_simulation_with_too_much_spread_is_found() -> None:
-    """As if people were drawn anew each time: the means are right, only the spread tells."""
-    wave = GeneralWave(LINE, 4, ratio=0.5, width=0.15)
-    people = np.full(7, PEOPLE // 7)
-    laws = dense(wave.channel.blocks[0].operator).T
-    mean = people @ laws
-    covariance = np.diag(mean) - (laws.T * people) @ laws
-    rng = np.random.default_rng(1)
-    simulated = np.array([simulate(wave, people, rng=rng).blocks[0] for _ in range(REPEATS)])
-    assert accepts(moments_tail(simulated.astype(float), mean, covariance))
-    broken = rng.multinomial(people.sum(), mean / people.sum(), size=REPEATS).astype(float)
-    assert not accepts(moments_tail(broken, mean, covariance))
 
 
 def test_few_and_many_people_at_an_input_are_simulated_alike() -> None:

@@ -32,15 +32,10 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.randomizers.mixture import COIN
 from lapwing.testing.randomizer_contract import exact_law, exact_ratio
 from tests.false_alarms import (
     DECODES,
-    PEOPLE,
-    REPEATS,
-    REPORTS_PER_VALUE,
     accepts,
-    moments_tail,
     multinomial_tail,
 )
 from tests.signed_decoder import signed_estimate, unbiased
@@ -90,35 +85,6 @@ def test_certificate_is_the_worst_ratio_of_all_levels(size: int) -> None:
     assert float(worst) == pytest.approx(math.exp(2), rel=1e-15)
 
 
-def test_reports_have_the_exact_law() -> None:
-    randomizer = HaarHadamard(Integers(0, 7), 1)
-    # Broken in three ways: another epsilon, another value, and a sign that is left out.
-    wrong = HaarHadamard(Integers(0, 7), "1.1")
-    rng = seeded(1)
-    value = 5
-    law: dict[bytes, float] = {}
-    for number, part in enumerate(randomizer.groups):
-        cell = value * part.randomizer.domain.size // 8
-        for report, probability in exact_law(part.randomizer, cell).items():
-            law[bytes([number]) + report] = float(probability * Fraction(part.share, COIN))
-    codes = {report: number for number, report in enumerate(law)}
-
-    def tail(reports: Reports) -> float:
-        found = [codes[bytes(row)] for row in reports.data]
-        return multinomial_tail(
-            np.bincount(found, minlength=len(codes)), np.array(list(law.values()))
-        )
-
-    people = np.full(REPORTS_PER_VALUE, value)
-    right = randomizer.randomize(people, rng=rng)
-    assert accepts(tail(right))
-    assert not accepts(tail(wrong.randomize(people, rng=rng)))
-    assert not accepts(tail(randomizer.randomize(people - 1, rng=rng)))
-    unsigned = right.data.copy()
-    unsigned[:, 1] &= 0xFE
-    assert not accepts(tail(Reports(unsigned, right.fingerprint)))
-
-
 def test_joint_law_of_people_over_rows() -> None:
     # Three people on two indices: every way in which they can draw their rows.
     people = np.array([1, 1, 1, 0])
@@ -142,22 +108,6 @@ def test_joint_law_of_people_over_rows() -> None:
     assert accepts(tail(lambda: spread_over_rows(people, rng)))
     # The right mean, but the two outputs of a row drawn without regard to who is in it.
     assert not accepts(tail(lambda: rng.multinomial(3, [1 / 3, 1 / 6, 1 / 3, 1 / 6])))
-
-
-def test_simulation_has_the_moments_of_randomizing_everybody() -> None:
-    randomizer = HaarHadamard(Integers(0, 5), 1)
-    blocks = randomizer.channel.blocks
-    matrix = np.vstack([block.share * dense(block.operator) for block in blocks])
-    people = np.random.default_rng(3).multinomial(PEOPLE, [0.4, 0.1, 0.2, 0.1, 0.15, 0.05])
-    mean = matrix @ people
-    covariance = np.diag(mean) - (matrix * people) @ matrix.T
-    rng = np.random.default_rng(4)
-    draws = np.array(
-        [np.concatenate(simulate(randomizer, people, rng=rng).blocks) for _ in range(REPEATS)]
-    )
-    assert accepts(moments_tail(draws, mean, covariance))
-    independent = rng.poisson(mean, size=(REPEATS, mean.size))
-    assert not accepts(moments_tail(independent, mean, covariance))
 
 
 def coefficients_by_hand(randomizer: HaarHadamard, tally: CountTally) -> np.ndarray:

@@ -28,7 +28,6 @@ from lapwing.randomizers.categorical.randomized_response import RandomizedRespon
 from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
 from lapwing.randomizers.mixture import COIN
 from lapwing.testing.randomizer_contract import exact_law, exact_ratio
-from tests.false_alarms import REPORTS_PER_VALUE, accepts, multinomial_tail
 from tests.rows import each
 
 
@@ -88,36 +87,6 @@ def test_certificate_is_the_worst_ratio_of_all_reports() -> None:
     assert worst <= exponential_bounds(Fraction(1, 2))[0]
     # Within 64-bit rounding of the promise: the levels use all of it.
     assert float(worst) == pytest.approx(math.exp(0.5), rel=1e-15)
-
-
-def law_of_value(randomizer: Hierarchical, value: int) -> dict[bytes, Fraction]:
-    """Return the exact probability of every report, the level's byte first."""
-    law = {}
-    for number, part in enumerate(randomizer.groups):
-        cells = part.randomizer.domain.size
-        cell = value * cells // randomizer.domain.size
-        for report, probability in exact_law(part.randomizer, cell).items():
-            code = (bytes([number]) + report).ljust(randomizer.report_width, b"\0")
-            law[code] = probability * Fraction(part.share, COIN)
-    assert sum(law.values()) == 1
-    return law
-
-
-def test_reports_have_the_exact_law() -> None:
-    randomizer = tree()
-    wrong = Hierarchical(Integers(0, 7), 0.75, branching=2)
-    rng = seeded(1)
-    for value in (0, 5):
-        law = law_of_value(randomizer, value)
-        codes = {report: number for number, report in enumerate(law)}
-        tails = []
-        for maker in (randomizer, wrong):
-            reports = maker.randomize(np.full(REPORTS_PER_VALUE, value), rng=rng)
-            found = [codes[bytes(row)] for row in reports.data]
-            counts = np.bincount(found, minlength=len(codes))
-            tails.append(multinomial_tail(counts, np.array([float(p) for p in law.values()])))
-        assert accepts(tails[0])
-        assert not accepts(tails[1])
 
 
 def test_public_coin_is_cut_at_the_shares() -> None:

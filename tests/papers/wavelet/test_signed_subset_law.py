@@ -18,41 +18,12 @@ from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.messages.tally import CountTally
-from tests.false_alarms import (
-    PEOPLE,
-    REPEATS,
-    accepts,
-    moments_tail,
-    multinomial_tail,
-)
 from tests.randomizers.numerical.signed_sets import (
     SMALL,
     memberships,
-    sent,
     signed,
     vectors_law,
 )
-
-
-@pytest.mark.parametrize(("d", "m"), [(11, 4), (16, 9), (9, 9)])
-def test_means_and_covariances_of_reports_and_of_simulation(d: int, m: int) -> None:
-    randomizer = signed(d, 1.5, m)
-    people = np.zeros(2 * d, dtype=np.int64)
-    people[[0, 1, 2 * d - 1]] = PEOPLE // 2, PEOPLE // 3, PEOPLE // 6
-    (block,) = randomizer.channel.blocks
-    own = [np.eye(2 * d)[symbol] for symbol in range(2 * d)]
-    mean = sum(n * block.mean(own[s]) for s, n in enumerate(people))
-    covariance = sum(n * block.covariance(own[s]).dense() for s, n in enumerate(people) if n)
-    values = np.repeat(np.arange(2 * d), people)
-    y = sent(randomizer, np.tile(values, REPEATS), 5)
-    real = np.stack([y == 1, y == -1], axis=2).reshape(REPEATS, PEOPLE, 2 * d).sum(axis=1)
-    rng = np.random.default_rng(6)
-    drawn = np.array([simulate(randomizer, people, rng=rng).blocks[0] for _ in range(REPEATS)])
-    assert accepts(moments_tail(real.astype(float), mean, covariance))
-    assert accepts(moments_tail(drawn.astype(float), mean, covariance))
-    # Independent counts with the right means are not enough.
-    loose = rng.binomial(PEOPLE, mean / PEOPLE, size=(REPEATS, 2 * d))
-    assert not accepts(moments_tail(loose.astype(float), mean, covariance))
 
 
 @pytest.mark.parametrize(("d", "m"), SMALL)
@@ -71,38 +42,6 @@ def test_covariance_is_that_of_all_sets(d: int, m: int) -> None:
     covariance = block.covariance(mass)
     assert np.allclose(covariance.dense(), second - np.outer(mean, mean), atol=1e-14)
     assert np.allclose(covariance.variance(), mean * (1 - mean), atol=1e-14)
-
-
-@pytest.mark.parametrize(("d", "m"), [(2, 1), (3, 2), (3, 3), (4, 3)])
-def test_simulated_tallies_have_the_exact_joint_law(d: int, m: int) -> None:
-    """Four people: the law of their tally by convolution, every tally counted."""
-    randomizer = signed(d, 1.5, m)
-    people = np.zeros(2 * d, dtype=np.int64)
-    people[0], people[1], people[2 * d - 1] = 1, 1, 2
-    law: dict[tuple[int, ...], float] = {(0,) * (2 * d): 1.0}
-    for value in np.repeat(np.arange(2 * d), people).tolist():
-        step = [(memberships(y), float(c)) for y, c in vectors_law(randomizer, value).items()]
-        following: dict[tuple[int, ...], float] = {}
-        for tally, chance in law.items():
-            for held, more in step:
-                key = tuple(a + b for a, b in zip(tally, held, strict=True))
-                following[key] = following.get(key, 0.0) + chance * more
-        law = following
-    rng = np.random.default_rng(100 * d + m)
-    keys = list(law)
-    place = {key: i for i, key in enumerate(keys)}
-    found = np.zeros(len(keys), dtype=np.int64)
-    (block,) = randomizer.channel.blocks
-    for _ in range(8_000):
-        found[place[tuple(block.sample(people, rng).tolist())]] += 1
-    chances = np.array([law[key] for key in keys])
-    # Rare tallies are taken together: there are thousands.
-    order = np.argsort(chances)[::-1]
-    common, rare = order[:40], order[40:]
-    chances = np.append(chances[common], chances[rare].sum())
-    found = np.append(found[common], found[rare].sum())
-    assert accepts(multinomial_tail(found, chances))
-    assert not accepts(multinomial_tail(found, np.roll(chances, 1)))
 
 
 def test_simulation_of_two_billion_people_is_drawn_in_parts() -> None:

@@ -31,7 +31,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.mixture import COIN
 from lapwing.testing.randomizer_contract import exact_law, exact_ratio
-from tests.false_alarms import accepts, multinomial_tail, two_sample_tail
+from tests.false_alarms import accepts, multinomial_tail
 from tests.mistaken import mistaken
 from tests.signed_decoder import signed_estimate
 
@@ -92,25 +92,6 @@ def test_the_whole_mixture_has_exactly_its_epsilon(epsilon: float) -> None:
     certificate = wavelet.certificate()
     assert certificate.ratio == max(ratios) and certificate.holds and certificate.loss < 1e-15
     assert sum(part.share for part in wavelet.groups) == COIN
-
-
-def test_real_reports_and_simulation_have_the_same_means_and_covariances() -> None:
-    wavelet = Wavelet(Integers(0, 7), 2, levels=3)
-    people = np.array([40, 0, 0, 30, 5, 5, 0, 20])
-    values = np.repeat(np.arange(8), people)
-    repeats = 3000
-    rng, source = np.random.default_rng(1), seeded(2)
-    drawn, sent = [], []
-    reports = wavelet.randomize(np.tile(values, repeats), rng=source)
-    for r in range(repeats):
-        drawn.append(np.concatenate(simulate(wavelet, people, rng=rng).blocks))
-        batch = reports[r * values.size : (r + 1) * values.size]
-        sent.append(np.concatenate(wavelet.tally(batch).blocks))
-    first, second = np.array(drawn, dtype=float), np.array(sent, dtype=float)
-    assert accepts(two_sample_tail(first, second))
-    skewed = np.array([10, 30, 0, 30, 5, 5, 0, 20])
-    other = [np.concatenate(simulate(wavelet, skewed, rng=rng).blocks) for _ in range(repeats)]
-    assert not accepts(two_sample_tail(np.array(other, dtype=float), second))
 
 
 def printed_variance(j: int, epsilon: float, factor: int) -> float:

@@ -115,8 +115,14 @@ def test_a_noiseless_tally_gives_the_truth(epsilon: float, mass_sums: bool) -> N
         assert answer.reports == tally.total and answer.guarantee == wavelet.guarantee
 
 
-@pytest.mark.parametrize("epsilon", [1, 3])
-@pytest.mark.parametrize("mass_sums", [True, False])
+@pytest.mark.parametrize(
+    ("epsilon", "mass_sums"),
+    [
+        (1, False),
+        (3, True),
+        *(pytest.param(*one, marks=pytest.mark.soak) for one in ((1, True), (3, False))),
+    ],
+)
 def test_coefficients_are_unbiased(epsilon: float, mass_sums: bool) -> None:
     domain = Interval(0, 1, bins=16)
     wavelet = Wavelet(domain, epsilon)

@@ -54,11 +54,11 @@ def test_no_people_have_counts_more_often_than_the_bound(name: str, epsilon: flo
         "unary": UnaryEncoding(labels, epsilon),
         "optimized": OptimizedUnaryEncoding(labels, epsilon),
     }[name]
-    for values in itertools.combinations_with_replacement(range(3), 7):
+    for values in itertools.combinations_with_replacement(range(3), 5):
         found = exact([reports_of(randomizer, value) for value in values])
         assert sum(found.values()) == pytest.approx(1)
         for counts, chance in found.items():
-            tally = lw.tallies.CountTally([np.array(counts)], [7], randomizer.fingerprint)
+            tally = lw.tallies.CountTally([np.array(counts)], [5], randomizer.fingerprint)
             bound = equal_counts._log_chance(tally, randomizer.channel)
             assert math.log(max(chance, 1e-300)) <= bound + 1e-9
 
