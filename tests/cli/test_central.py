@@ -222,15 +222,15 @@ class TestDryRun:
         domain = ("--domain", "domain.json")
         done("new", "--domain-only", *("--low", 0, "--high", 100), "--bins", 1024, "-o", domain[1])
         asked = (*domain, "--epsilon", "1", "--neighbors", "replace-one", "--dry-run")
-        said = " ".join(done("release", "nothing.csv", *asked, "100").out.split())
+        said = " ".join(done("release", "nothing.csv", *asked, "40").out.split())
         assert "Next: sum-tree" in said and "1,000 to 1,000,000 people" in said
-        assert "--mechanism histogram-query --set bins=16" in said
-        named = ("--mechanism", "histogram-query", "--set", "bins=16")
-        assert "Next:" not in done("release", "nothing.csv", *asked, "100", *named).out
+        assert "--mechanism histogram-query --set bins=8" in said
+        named = ("--mechanism", "histogram-query", "--set", "bins=8")
+        assert "Next:" not in done("release", "nothing.csv", *asked, "40", *named).out
         assert "--set" not in done("release", "nothing.csv", *asked, "10000").out
         choice = done("release", "nothing.csv", *asked, "10000", "--json").document["choice"]
         assert choice["mechanism"]["class"] == "sum-tree" and choice["people"][0] == 1000
-        for people, least in (("100", "histogram-query"), ("10000", "sum-tree")):
+        for people, least in (("40", "histogram-query"), ("10000", "sum-tree")):
             told = done("release", "nothing.csv", *asked, people, "--json").document
             assert told["least_error"]["class"] == least
 

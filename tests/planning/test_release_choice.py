@@ -152,6 +152,14 @@ def test_people_of_whom_nothing_is_seen_get_few_cells(bins, promise, people):
     assert made == HistogramQuery(8)
 
 
+@pytest.mark.parametrize("bins", [256, 1024, 4096])
+@pytest.mark.parametrize(("epsilon", "people"), [(1, 100), ("0.1", 3000)])
+def test_people_of_whom_atoms_are_seen_get_no_wide_cells(bins, epsilon, people):
+    promise = Promise("replace-one", epsilon=epsilon)
+    made = recommended_mechanism(domain_of(bins), promise, expected=people)
+    assert made.name == "sum-tree"
+
+
 def test_a_unit_has_the_noise_of_all_its_rows():
     """So 8 times the rows of 8 rows a unit are chosen for as single rows are."""
     single = Promise("add-or-remove-one", epsilon=1)

@@ -137,7 +137,7 @@ def _distances(
     release = mechanism.release(ExactCounts(domain, counts), promise, rng=seeded(noise))
     mass = quick_release_decoder(mechanism).decode(release.channel, release).mass
     gaps = np.abs(np.cumsum(mass - counts / rows))
-    return float(gaps.mean()), float(gaps.max())
+    return float(f"{gaps.mean():.4g}"), float(f"{gaps.max():.4g}")
 
 
 def regrets(
@@ -289,7 +289,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "of each setting, the mean of a column is at most "
             f"{columns[:, 0].max():.2f} in W1 and {columns[:, 1].max():.2f} in KS (asked: "
             f"{WORST:g}). A column in one setting is above that by two standard errors in "
-            f"{len(of_columns)} of {len(cells) * len(settings['columns'])} cases"
-            f"{': ' if of_columns else ''}{'; '.join(of_columns)}.",
+            f"{len(of_columns)} of {len(cells) * len(settings['columns'])} cases. Standard errors "
+            "of two repeats are rough.",
         ]
     )

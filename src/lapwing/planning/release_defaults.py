@@ -131,11 +131,12 @@ def mechanism_choice(
     Gaussian noise may be used and a segment has 64 symbols or more, else counts.
 
     For numbers, the mechanism of least predicted error (:func:`least_error`). Candidates are trees
-    with branching 8 to 64, prefix sums where Gaussian noise may be used, and histograms of 8 or 16
-    cells. Where Gaussian noise hides a unit with less than a row of deviation (from about epsilon 5
-    on at delta 1e-6), prefix sums alone. A part of the prefix sums' budget may measure 24
-    polynomials, where there are bins enough. It is half where a sum has noise of 16 people and more
-    (epsilon .2 at delta 1e-6), else two fifths.
+    with branching 8 to 64, and prefix sums where Gaussian noise may be used. Histograms of 8 or 16
+    cells are candidates for at most 20 times as many people as the noise in a count deviates by.
+    Where Gaussian noise hides a unit with less than a row of deviation (from about epsilon 5 on at
+    delta 1e-6), prefix sums alone. A part of the prefix sums' budget may measure 24 polynomials,
+    where there are bins enough. It is half where a sum has noise of 16 people and more (epsilon .2
+    at delta 1e-6), else two fifths.
 
     domain: Domain of the exact counts.
     promise: Privacy parameters of the release.
