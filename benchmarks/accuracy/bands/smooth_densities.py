@@ -79,8 +79,7 @@ ATOMS: dict[str, tuple[Callable[[Vector], Vector], dict[float, float]]] = {
     "heap at the end": (lambda edge: stats.beta.cdf(edge, 4, 2), {0.999: 0.03}),
     "comb": (_normal(0.5, 0.2), {(8 * i + 0.5) / 256: 0.5 / 32 for i in range(32)}),
 }
-"""A smooth part, and the share of people who hold each value. The second half of each list was not
-used while the rule was made, and neither was the heap."""
+"""A smooth part, and the share of people who hold each value."""
 
 
 def shares_of(column: str, bins: int) -> Vector:
