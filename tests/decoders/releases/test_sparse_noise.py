@@ -72,7 +72,7 @@ def covered(result: Distribution) -> tuple[float, float, float, float]:
     ("decoder", "releases", "neighbors", "epsilon", "sites"),
     [
         (STEPS, 40, "replace-one", "14", 1),
-        (STEPS, 40, "add-or-remove-one", "5", 1),
+        (STEPS, 40, "add-or-remove-one", "8", 1),
         (STEPS, 40, "add-or-remove-one", "10", 3),
         (SPECTRAL, 20, "replace-one", "14", 1),
     ],
