@@ -291,7 +291,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "Percent covered by nominal 95% intervals about the people in the data, of the default "
             "release with its own estimator. Pointwise: edges with 0.02 < F < 0.98. Simultaneous: "
             f"all edges at once. {settings['ranges']} single bins and ranges of each release, of "
-            "random place and width. Half width: mean of the pointwise band, in people. Seconds: "
+            "random place and width. Half width: mean of the pointwise band, in people. At the "
+            "lowest edge the band holds the whole first bin, so the mean is large where many "
+            "people are in that bin. Seconds: "
             "CPU time of release, decoding and all these intervals, median. Of three "
             f"segments the first is judged. {none} releases had no band, because a segment was too "
             "small.",

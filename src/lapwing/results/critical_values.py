@@ -21,8 +21,14 @@ _LEAST_PART = 1e-4
 
 _HALVINGS = 60
 
-FEW_PEOPLE, _MOST_STEPS = 3.0, 48
+_FEW, _MOST_STEPS = 3.0, 48
 """Standard deviation in people below which errors are whole numbers, and the largest of them."""
+
+MOSTLY_ZERO = 0.5
+"""Variance in people below which noise on counts is zero in two of three, and one person else.
+
+A normal interval may then be shorter than one person. Above, it is long enough, or nearly.
+"""
 
 MOST_TAILS = 3.0
 """The excess kurtosis of Laplace noise: sums of it have less."""
@@ -94,12 +100,12 @@ def whole_reach(critical: float, deviation: Vector) -> Vector:
     from scipy.special import ive, ndtr, pdtr, pdtrc
 
     reach: Vector = critical * deviation
-    few = np.flatnonzero((deviation > 0) & (deviation < FEW_PEOPLE))
+    few = np.flatnonzero((deviation > 0) & (deviation < _FEW))
     if few.size == 0:
         return reach
     # Those of many labels are mostly the same number.
     variance, same = np.unique(deviation[few] ** 2, return_inverse=True)
-    outside = 2 * ndtr(-critical) * (1 + variance / (2 * FEW_PEOPLE**2))
+    outside = 2 * ndtr(-critical) * (1 + variance / (2 * _FEW**2))
     steps = np.arange(_MOST_STEPS + 1)[:, None]
     alike = 2 * ive(steps + 1, variance)[::-1].cumsum(axis=0)[::-1]
     above = pdtrc(np.floor(variance + steps + 0.5), variance)

@@ -211,7 +211,7 @@ class Uncertainty:
             return 0.0
         # The sum of all masses is known, or divided by: it takes the mean of the weights out.
         fourth = float(np.sum((weights - float(self.plug_in @ weights)) ** 4))
-        return min(self.laplace * math.sqrt(fourth) / deviation**2, 1.0)
+        return min(self._laplace_alike * math.sqrt(fourth) / deviation**2, 1.0)
 
     def curves(
         self, level: float, kind: Kind, *, cumulative: bool, least: float
@@ -259,10 +259,17 @@ class Uncertainty:
         below = np.clip(np.cumsum(self.plug_in), 0.0, 1.0)
         held = np.arange(1, below.size + 1)
         fourth = held * (1 - below) ** 4 + (below.size - held) * below**4
-        part: Vector = (
-            float(self.laplace or 0.0) * np.sqrt(fourth) / np.maximum(deviation**2, 1e-300)
-        )
+        part: Vector = self._laplace_alike * np.sqrt(fourth) / np.maximum(deviation**2, 1e-300)
         return np.minimum(part, 1.0)
+
+    @property
+    def _laplace_alike(self) -> float:
+        """Variance of a Laplace error whose fourth cumulant is that of the noise in each mass.
+
+        That of discrete Laplace noise of variance v people is ``3 v^2 + v``.
+        """
+        laplace = self.laplace or 0.0
+        return math.sqrt(laplace**2 + laplace / (3 * self.reports**2) * self.whole)
 
     @one_thread
     def critical_value(

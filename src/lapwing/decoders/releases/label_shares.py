@@ -27,7 +27,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
-from lapwing.results.critical_values import FEW_PEOPLE
+from lapwing.results.critical_values import MOSTLY_ZERO
 from lapwing.results.distribution import Distribution
 from lapwing.results.unanswered import too_few
 from lapwing.results.uncertainty import Uncertainty
@@ -194,7 +194,7 @@ class CountedShares:
         law = Uncertainty(
             *(self.center, self.noise, zeros, self._plug_in, people, METHOD),
             laplace=laplace,
-            whole=self.deviation * people < FEW_PEOPLE,
+            whole=(self.deviation * people) ** 2 < MOSTLY_ZERO,
         )
         return law if self.total_is_known else total.allowed(law, np.full(size, 1 / size))
 

@@ -17,7 +17,7 @@ from lapwing.linear.operators.sums import UNIT, BlendedSums, NestedSums, NormalR
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.release import Release
-from lapwing.results.critical_values import FEW_PEOPLE, MOST_TAILS
+from lapwing.results.critical_values import MOST_TAILS, MOSTLY_ZERO
 
 DENSE = 2048
 """Most symbols of a release whose strategy is inverted as a matrix."""
@@ -164,8 +164,8 @@ def sums_tails(release: Release, spikes: Callable[[], float]) -> float:
 
 
 def in_whole_people(release: Release) -> bool:
-    """Return whether errors are a few whole people: the noise in an answer is below three."""
-    return release.variance < FEW_PEOPLE**2
+    """Return whether errors are a few whole people, because the noise is mostly zero."""
+    return release.variance < MOSTLY_ZERO
 
 
 def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
