@@ -440,7 +440,8 @@ class CompressivePrivatization(TwoLevel):
         object.__setattr__(self, "design_epsilon", design)
         object.__setattr__(self, "epsilon", design)
         if self.accept_epsilon is not None:
-            object.__setattr__(self, "accept_epsilon", exact_epsilon(self.accept_epsilon))
+            accepted = exact_epsilon(self.accept_epsilon, name="accept_epsilon")
+            object.__setattr__(self, "accept_epsilon", accepted)
             object.__setattr__(self, "epsilon", self.accept_epsilon)
         if self.domain.size < 2:
             raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")

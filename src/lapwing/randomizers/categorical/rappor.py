@@ -146,7 +146,7 @@ class Rappor(Randomizer[CountTally]):
         """Make both promises exact and check the sizes."""
         super().__post_init__()
         if self.lifetime is not None:
-            object.__setattr__(self, "lifetime", exact_epsilon(self.lifetime))
+            object.__setattr__(self, "lifetime", exact_epsilon(self.lifetime, name="lifetime"))
             if self.lifetime <= self.epsilon:
                 raise PrivacyError(
                     f"lifetime, of all reports, must be larger than epsilon = "
