@@ -38,11 +38,12 @@ _LONGEST_TEXT = 80
 """Characters of an epsilon. The digits of a longer one are a denial of service."""
 
 
-def exact_epsilon(epsilon: Any) -> Fraction:
+def exact_epsilon(epsilon: Any, *, name: str = "epsilon") -> Fraction:
     """Return epsilon as the exact fraction that was written. 0.1 and "0.1" are the same.
 
     epsilon: In [1e-12, 24], nats, with a denominator of at most 10^30. A float means its shortest
         decimal form, not its binary expansion. A string is a decimal or a quotient such as "1/3".
+    name: Of the number, for the message.
     returns: Epsilon in nats.
 
     Raises PrivacyError when it is not a number, not finite, not in that range, or is a bool.
@@ -54,17 +55,15 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     """
     if isinstance(epsilon, bool) or not isinstance(epsilon, str | Real | Decimal):
         raise PrivacyError(
-            "epsilon", _RANGE, kind_of(epsilon), "Pass for example epsilon=1", others=("epsilon",)
+            name, _RANGE, kind_of(epsilon), f"Pass for example {name}=1", others=(name,)
         )
-    exact = _exact(epsilon)
+    exact = _exact(epsilon, name)
     if not 0 < exact <= MAXIMUM_EPSILON:
-        raise PrivacyError("epsilon", _RANGE, shown_number(exact))
+        raise PrivacyError(name, _RANGE, shown_number(exact))
     if exact < Fraction(1, 10**12):
-        raise PrivacyError("epsilon", f"{_RANGE}, and at least 1e-12", shown_number(exact))
+        raise PrivacyError(name, f"{_RANGE}, and at least 1e-12", shown_number(exact))
     if exact.denominator > LARGEST_DENOMINATOR:
-        raise PrivacyError(
-            "epsilon", f"{_RANGE}, with a denominator of at most 10^30", "more digits"
-        )
+        raise PrivacyError(name, f"{_RANGE}, with a denominator of at most 10^30", "more digits")
     return exact
 
 
@@ -85,7 +84,7 @@ def _exact(number: Any, name: str = "epsilon", wanted: str = _RANGE) -> Fraction
         raise PrivacyError(name, wanted, text + why)
     if not _DECIMAL.fullmatch(text):
         raise PrivacyError(
-            name, wanted, repr(text[:40]), "Pass for example epsilon=1", others=("epsilon",)
+            name, wanted, repr(text[:40]), f"Pass for example {name}=1", others=(name,)
         )
     decimal = Decimal(text)
     # An exponent of a million digits would make the fraction itself a denial of service.

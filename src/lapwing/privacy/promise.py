@@ -124,11 +124,8 @@ class Promise(FromFields):
                 f"{' and '.join(given) or 'none'}"
             )
         (name,) = given
-        try:
-            object.__setattr__(self, name, exact_epsilon(getattr(self, name)))
-        except PrivacyError as error:  # mu and rho have the range of an epsilon
-            told = (name, error.requirement, error.received, error.advice)
-            raise PrivacyError(*told, others=error.others) from None
+        # mu and rho have the range of an epsilon
+        object.__setattr__(self, name, exact_epsilon(getattr(self, name), name=name))
         object.__setattr__(self, "delta", exact_delta(self.delta))
         if self.delta and self.epsilon is None:
             raise PrivacyError(
