@@ -36,6 +36,7 @@ from lapwing.protocol.domains.domain_answers import to_days
 from lapwing.protocol.domains.ranges import (
     OpenEnd,
     bin_of_low,
+    number_of,
     open_end,
     symbol_places,
 )
@@ -80,7 +81,7 @@ from lapwing.results.intervals import (
     reaching,
     share_ends,
 )
-from lapwing.results.range_answers import bin_ends, number_of, range_row, share_with_ends
+from lapwing.results.range_answers import bin_ends, range_row, share_with_ends
 from lapwing.results.readable import Columns, about_column, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import MISSING_UNSEEN, measured_in, missing_unseen, values_of

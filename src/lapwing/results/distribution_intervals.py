@@ -21,6 +21,7 @@ from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
 from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
 from lapwing.protocol.domains.units import to_text
+from lapwing.questions import Question
 from lapwing.results.atoms import Atom, found_bins
 from lapwing.results.band import Among, Band, Kind, Target, table_kind
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
@@ -38,6 +39,7 @@ from lapwing.results.intervals import (
     share_ends,
     variance_interval,
 )
+from lapwing.results.question_answers import Answer, answer_question
 from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import band_on, present_uncertainty
 from lapwing.results.steps import Steps
@@ -172,6 +174,40 @@ class DistributionIntervals:
         return Steps.of_mass(
             self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
         )
+
+    def answer(
+        self, question: Question | str, *, level: float = 0.95, target: Target = "empirical"
+    ) -> Answer:
+        """Return the answer to one question, with its interval.
+
+        Parameters
+        ----------
+        question : Question or str
+            A question of :mod:`lapwing.questions`, or its string form: "share above 50000".
+        level : float
+            Confidence level of each interval, in (0, 1). Default: 0.95.
+        target : {"empirical", "population"}
+            Whom the intervals are about: the people in the data, or the population.
+
+        Returns
+        -------
+        Answer
+            Value, interval, and whom it is about. If a survey asks other questions and the interval
+            spans half of the range or more, there is no value, and `note` says so.
+
+        Raises
+        ------
+        ArgumentError
+            When the string is no question, or this domain cannot answer it.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> round(hours.answer("share above 12").value, 2), hours.answer("quantile 0.5").value
+        (0.5, 12.0)
+        """
+        return answer_question(self, question, level=level, target=target)
 
     def probability_interval(
         self,

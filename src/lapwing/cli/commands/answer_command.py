@@ -16,21 +16,18 @@ from lapwing.cli.reading.stored_answers import (
     require_no_segments,
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
-from lapwing.documents import nearest
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.label_text import place_of
-from lapwing.protocol.domains.ranges import Closed
-from lapwing.protocol.domains.segmented import Segmented, segment_text
+from lapwing.protocol.domains.ranges import Closed, number_of
+from lapwing.questions import label_of
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
-from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
+from lapwing.results.answer_text import csv_rows, question_rows, questions_table, tables_of
 from lapwing.results.answers import result_answer
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.range_answers import number_of
 from lapwing.results.rounding import exact_text
 
 
@@ -168,7 +165,7 @@ class AskedShares:
             ranges = self._ranges(result.domain)
         labels: list[Any] = [*(self.share or ())]
         if isinstance(result, Distribution):
-            labels = [_label(text, result.domain) for text in labels]
+            labels = [label_of(text, result.domain, name="--share") for text in labels]
         return AnswerRequest(
             level=level,
             target=target,
@@ -235,32 +232,3 @@ def answer(
     written.write(rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **answered, "output": output}, *tables)
-
-
-def _label(text: str, domain: Any) -> Any:
-    """Return the label, or the value, of a string."""
-    if text in ("", "missing", MISSING) and domain.missing_index is not None:
-        return None
-    if domain.name == "hashed-strings":
-        return text
-    if domain.name == "integers":
-        whole = text.removeprefix("-").isdecimal() and len(text) < 20
-        if not whole or not domain.low <= int(text) <= domain.high:
-            raise ArgumentError(f"--share must be from {domain.low} to {domain.high}, got {text!r}")
-        return int(text)
-    if domain.ordered:
-        return number_of(text, domain, name="--share")
-    labels = {str(label): label for label in domain.listed}
-    place = place_of(text, [*labels])
-    if place is not None:
-        return [*labels.values()][place]
-    other = getattr(domain, "other", None)
-    if other is not None:
-        raise DomainError(f"there is no label {text!r} of its own. It is counted in {other!r}")
-    if isinstance(domain, Segmented):
-        names = ", ".join(map(segment_text, domain.segments))
-        raise ArgumentError(
-            f"there is no label {text!r} in the whole table. Name one of its segments with "
-            f"--segment: {names}"
-        )
-    raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
