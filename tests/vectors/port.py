@@ -194,6 +194,10 @@ def report(survey: dict[str, Any], x: int, words: Iterator[int]) -> bytes:
         cell = _block(domain, sizes, x)
     else:
         cell = x * group["cells"] // _symbols(domain)
+        if kind == "multiscale-wave":
+            what, starts, _ = survey["randomizer"]["components"][number]
+            if what == "cells":
+                cell = sum(start <= x for start in starts) - 1
     made = _single(group["randomizer"], group["derived"], cell, words, cells=group["cells"])
     return (bytes([number]) + made).ljust(derived["report_width"], b"\0")
 
