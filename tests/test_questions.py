@@ -10,7 +10,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.questions import Curve, Histogram, Mean, Quantile, Share, cell_starts, read
+from lapwing.planning.question_cells import cell_starts
+from lapwing.questions import Curve, Histogram, Mean, Quantile, Share, read
 
 WRITTEN = {
     "share above 50000": Share(above=50_000),

@@ -23,7 +23,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from itertools import pairwise
@@ -38,14 +38,12 @@ from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.ranges import (
     Closed,
-    end_symbol,
-    first_symbol_after,
+    Span,
     number_of,
     range_end,
     to_spans,
 )
 from lapwing.protocol.domains.segmented import Segmented, segment_text
-from lapwing.protocol.domains.units import to_text
 
 __all__ = ["Curve", "Histogram", "Mean", "Quantile", "Share", "read"]
 
@@ -201,13 +199,33 @@ class Share(_Asked):
             return ()
         return _edges_inside(self._ends(domain), domain)
 
-    def _ends(self, domain: Domain) -> list[tuple[str, Places]]:
-        """Return the places of the ends in the range, each with the words that asked for it."""
+    def ranges(self, domain: Domain) -> list[list[Span]]:
+        """Return the one range that is asked, as spans on the line.
+
+        Parameters
+        ----------
+        domain : Interval or Integers
+            Domain of the values. An interval may have no bins yet.
+
+        Returns
+        -------
+        list of list
+            One range: one span, or two where it goes round a circle.
+
+        Raises
+        ------
+        ArgumentError
+            When the domain has labels.
+        """
         if not domain.ordered:
             raise ArgumentError(f"{self} asks about numbers. For labels use Share(label=...)")
         low = -math.inf if self.low is None else range_end(self.low, domain, name=self._low_name)
         high = math.inf if self.high is None else range_end(self.high, domain, name=self._high_name)
-        spans = to_spans(low, high, domain, self.closed)
+        return [to_spans(low, high, domain, self.closed)]
+
+    def _ends(self, domain: Domain) -> list[tuple[str, Places]]:
+        """Return the places of the ends in the range, each with the words that asked for it."""
+        (spans,) = self.ranges(domain)
         found = []
         for name, text, place in (
             (self._low_name, self.low, spans[-1][0]),
@@ -329,6 +347,21 @@ class Histogram(_Asked):
             for edge, place in zip(nearest_known, places, strict=True)
         ]
 
+    def ranges(self, domain: Domain) -> list[list[Span]]:
+        """Return the cells, each as spans on the line.
+
+        Parameters
+        ----------
+        domain : Interval or Integers
+            Domain of the values. An interval may have no bins yet.
+
+        Returns
+        -------
+        list of list
+            The spans of each cell.
+        """
+        return [to_spans(*ends, domain) for ends in pairwise(self.places(domain))]
+
     def edges(self, domain: Domain) -> tuple[float, ...]:
         """Return the places that must be edges of bins: those inside the range of the domain.
 
@@ -353,7 +386,7 @@ class Histogram(_Asked):
         places = self.places(domain)
         found = []
         for number, (low, high) in enumerate(pairwise(places)):
-            start, stop = to_spans(low, high, domain)[0]
+            ((start, stop), *_) = to_spans(low, high, domain)
             if float(start.points) >= float(stop.points):
                 raise ArgumentError("edges must increase, each above the one before")
             ends = [(low, start), (high, stop)][number > 0 :]
@@ -534,6 +567,28 @@ def read(written: Any) -> Question:
     )
 
 
+def read_questions(questions: Any) -> tuple[Question, ...]:
+    """Return questions or their strings as a tuple. ArgumentError where there is none.
+
+    Parameters
+    ----------
+    questions : sequence of Question or str
+        One question may stand alone.
+
+    Returns
+    -------
+    tuple of Question
+        Each question once, in this order.
+    """
+    alone = isinstance(questions, Question | str)
+    if not alone and not isinstance(questions, Sequence):
+        raise ArgumentError("questions must be a list, such as [lw.questions.Share(above=50)]")
+    found = tuple(map(read, [questions] if alone else questions))
+    if not found:
+        raise ArgumentError("questions must hold at least one. Leave it out for the whole curve")
+    return tuple(dict.fromkeys(found))
+
+
 def _share_of(rest: str) -> Share:
     if rest.startswith("label "):
         return Share(label=rest.removeprefix("label "))
@@ -632,10 +687,10 @@ def _edge(words: str, place: Places, domain: Domain) -> float:
         return point
     if domain.name == "integers":  # between two whole numbers nobody has a value
         return point + 1 if left else point - 1
-    raise _other_side(words, domain)
+    raise other_side(words, domain)
 
 
-def _other_side(words: str, domain: Domain) -> ArgumentError:
+def other_side(words: str, domain: Domain) -> ArgumentError:
     """Return the error of a range that holds the end which its bins leave out."""
     said, other = (
         ("at least or below", "left")
@@ -649,67 +704,6 @@ def _other_side(words: str, domain: Domain) -> ArgumentError:
         f"{words!r} needs bins that are closed on the other side: these are closed on the {other}, "
         f"and answer {said} exactly. Ask so, or declare closed="
         f"{'right' if other == 'left' else 'left'!r} in the domain"
-    )
-
-
-def cell_starts(questions: Iterable[Question], domain: Domain) -> tuple[int, ...]:
-    """Return the first bin of each cell that answers questions exactly.
-
-    Parameters
-    ----------
-    questions : iterable of Question
-        Shares and histograms. Other questions have no edges.
-    domain : Interval or Integers
-        Domain with bins. Missing values get a cell of their own.
-
-    Returns
-    -------
-    tuple of int
-        Numbers of bins, increasing, from 0.
-
-    Raises
-    ------
-    ArgumentError
-        When a question has an end inside a bin. The message names it and the nearest edges.
-
-    Examples
-    --------
-    >>> import lapwing as lw
-    >>> ages = lw.Interval(0, 100, bins=10)
-    >>> cell_starts([lw.questions.Share(above=30), lw.questions.Share(at_most=70)], ages)
-    (0, 3, 7)
-    """
-    starts = {0} if domain.missing_index is None else {0, domain.missing_index}
-    for question in questions:
-        if isinstance(question, Share) and question.label is not None:
-            symbol = int(domain.index([label_of(question.label, domain, name="label")])[0])
-            starts |= {symbol, symbol + 1}
-        elif isinstance(question, Share | Histogram):
-            for words, place in question._ends(domain):
-                starts.add(_symbol_after(words, place, domain))
-    return tuple(sorted(start for start in starts if start < domain.size))
-
-
-def _symbol_after(words: str, place: Places, domain: Domain) -> int:
-    point, unit = float(place.points), domain.unit
-    if point > _last(domain):  # behind the last whole number
-        return domain.size if domain.above_index is None else domain.above_index
-    symbol = first_symbol_after(domain, place)
-    if symbol is not None:
-        return symbol
-    if end_symbol(domain, place) is not None:
-        raise ArgumentError(
-            f"{words!r} separates people with exactly {to_text(point, unit=unit)} from their bin. "
-            f"Declare this value as an atom of the domain"
-        )
-    edges = np.unique([*domain.left, *domain.right])
-    if point in edges:
-        raise _other_side(words, domain)
-    after = int(np.searchsorted(edges, point))
-    around = " and ".join(to_text(float(edge), unit=unit) for edge in edges[after - 1 : after + 1])
-    raise ArgumentError(
-        f"{words!r} is not at an edge of the bins: the nearest are {around}. Ask about one of "
-        "these, declare bins with this edge, or leave the bins out so that they are chosen"
     )
 
 

@@ -126,6 +126,7 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
                     ("wave", 0.5, 0.1),
                 ],
             ),
+            questions=["share at-least 65", "curve"],
         ),
         [0, 4.99, 5, 64.9, 65, 94.9, 95, 100, 101],
     ),

@@ -22,7 +22,9 @@ class RefusedError(Exception):
 
 def fingerprint(survey: dict[str, Any]) -> str:
     """Return the fingerprint of all keys but the fingerprint itself and the text for people."""
-    agreed = {key: one for key, one in survey.items() if key not in ("fingerprint", "notice")}
+    agreed = {
+        key: one for key, one in survey.items() if key not in ("fingerprint", "notice", "asks")
+    }
     return hashlib.sha256(rfc8785.dumps(agreed)).hexdigest()
 
 
