@@ -70,7 +70,7 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
     domain : Domain
         A domain that has its bins is returned as it is, with an empty sentence.
     wanted : int
-        At least 1.
+        At least 1. With 0 the bins stay open.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
     >>> with_bins(Interval(0, 1009), 256)[1]
     'No round width cuts the range into 128 to 512 bins, so it has 256 equal bins.'
     """
-    if not isinstance(domain, Interval) or domain.bins is not None:
+    if not isinstance(domain, Interval) or domain.bins is not None or wanted == 0:
         return domain, ""
     if domain.scale == "log":
         decades = _decades(domain)

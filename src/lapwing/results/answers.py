@@ -187,7 +187,7 @@ def mean_row(result: Any, *, level: float, target: Target = "empirical") -> Numb
     if not result._has_middle(level, target):
         return {"value": None, "low": None, "high": None, "reason": NO_MIDDLE}
     ends = numbers.mean_interval(level=level, target=target)
-    return _number(numbers.cumulative.mean, ends, result.domain)
+    return number_row(numbers.cumulative.mean, ends, result.domain)
 
 
 def _deviation_row(result: Any, *, level: float, target: Target) -> NumberRow:
@@ -468,14 +468,14 @@ def quantile_row(
                 probability, level=band.level, start=start, target=band.target
             )
         value = float(result._quantile_places(probability, start))
-        return {"probability": probability, **_number(value, ends, domain)}
+        return {"probability": probability, **number_row(value, ends, domain)}
     value = float(result.cumulative.quantile(probability))
     ends = None
     if band is not None:
         ends = quantile_ends(band, probability, value, domain)
     return {
         "probability": probability,
-        **_number(float(to_days(value, domain)), ends, domain),
+        **number_row(float(to_days(value, domain)), ends, domain),
     }
 
 
@@ -619,7 +619,15 @@ def _band(band: Band | DifferenceBand | None) -> BandDocument | None:
     return {"kind": band.kind, "target": band.target, "method": band.method}
 
 
-def _number(value: float, ends: tuple[float, float] | None, domain: Domain) -> NumberRow:
+def number_row(value: float, ends: tuple[float, float] | None, domain: Domain) -> NumberRow:
+    """Return a number with the ends of its interval, each a number or beyond an end of the range.
+
+    Parameters
+    ----------
+    value : float
+    ends : (float, float), optional
+    domain : Domain
+    """
     row: NumberRow = {"value": None, "low": None, "high": None}
     numbers = (
         {"value": value} if ends is None else {"value": value, "low": ends[0], "high": ends[1]}

@@ -7,6 +7,7 @@ question only finds the one that answers it, and a point that says little is lef
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.units import to_number
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.units import to_number, to_text
 from lapwing.questions import (
     MISSING,
     Curve,
@@ -27,12 +29,18 @@ from lapwing.questions import (
     read,
 )
 from lapwing.results.answer_documents import AskedRange
-from lapwing.results.answers import cdf_columns, share_row
+from lapwing.results.answers import cdf_columns, number_row, share_row
 from lapwing.results.band import Target
 from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.counted import whom_of
 from lapwing.results.exact_values import NO_ERROR, is_exact
 from lapwing.results.range_answers import range_row
+from lapwing.results.rounding import (
+    interval_text,
+    number_text,
+    number_writer,
+    percent,
+)
 from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
 
 ASKS = "asks"
@@ -107,6 +115,64 @@ class Answer:
             "about": self.about,
             "note": self.note,
         }
+
+
+def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, Any]]:
+    """Return a row for each number of answers: plain for a file, and as `text` and `interval`.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+    domain : Domain
+        Domain of the result.
+    """
+    return [row for answer in answers for row in _texts(answer, domain)]
+
+
+def _texts(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
+    asked = answer.question
+    if isinstance(asked, Curve):
+        raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
+    parts = [str(asked)]
+    if isinstance(asked, Histogram):
+        ends = asked.places(domain)
+        texts = [end if isinstance(end, str) else to_text(end, unit=domain.unit) for end in ends]
+        parts = [f"{low} to {high}" for low, high in pairwise(texts)]
+    if isinstance(asked, Quantile):
+        parts = [str(Quantile(each)) for each in asked.probabilities]
+    numbers = isinstance(asked, Mean | Quantile)
+    write = number_writer(domain.unit) if numbers else percent
+    columns = [_entries(each, len(parts)) for each in (answer.value, answer.low, answer.high)]
+    found = []
+    for part, *given in zip(parts, *columns, strict=True):
+        row = _numbered(given, domain) if numbers else dict(zip(_ENDS, given, strict=True))
+        found.append(
+            {
+                "question": part,
+                **dict(zip(_ENDS, map(_plain, given), strict=True)),
+                "note": answer.note,
+                "text": number_text(row, write, domain.unit),
+                "interval": interval_text(row, write, domain.unit),
+            }
+        )
+    return found
+
+
+_ENDS = ("value", "low", "high")
+
+
+def _entries(value: Any, count: int) -> list[Any]:
+    """Return the numbers of an answer in a list, None where there is none."""
+    several = value.tolist() if isinstance(value, np.ndarray) else [value] * count
+    return [None if isinstance(each, float) and math.isnan(each) else each for each in several]
+
+
+def _numbered(given: Sequence[Any], domain: Domain) -> Any:
+    """Return a value and the ends of its interval as a row of :mod:`lapwing.results.answers`."""
+    value, low, high = (None if each is None else _number(each, domain) for each in given)
+    ends = None if low is None or high is None else (low, high)
+    row = number_row(0.0 if value is None else value, ends, domain)
+    return row if value is not None else {**row, "value": None}
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from lapwing.cli.console import Output, facts
+from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
 from lapwing.cli.reading.stored_answers import (
@@ -28,7 +28,8 @@ from lapwing.results.counted import ALL_NOISE
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.rounding import exact_text
+from lapwing.results.question_answers import question_table
+from lapwing.results.rounding import exact_text, level_text
 
 
 class _End(NamedTuple):
@@ -71,6 +72,11 @@ class AskedShares:
         "The quantile of a probability from 0 to 1, such as 0.5 for the median. May be repeated.",
         "P",
     )
+    ask: list[str] | None = option(
+        "A question in words, such as 'share above 50000', 'histogram bins 16', mean or 'quantile "
+        "0.5'. Without the options above. May be repeated.",
+        "QUESTION",
+    )
     start: str | None = option(
         "Of a circle: the value from which quantiles are counted, best where few values are.",
         "VALUE",
@@ -90,9 +96,14 @@ class AskedShares:
     def check(self) -> None:
         """Raise ArgumentError where nothing is asked, or a probability is none."""
         lower, upper = self._ends
+        if self.ask:
+            if self != AskedShares(ask=self.ask):
+                raise ArgumentError("--ask is a whole question. Leave the other options out")
+            return
         if not (lower or upper or self.share or self.quantile):
             raise ArgumentError(
-                "ask for something: --above, --at-least, --at-most, --below, --share or --quantile"
+                "ask for something: --above, --at-least, --at-most, --below, --share, --quantile "
+                "or --ask"
             )
         several = lower and upper and len(lower) + len(upper) > 2
         kinds = {end.flag for end in lower}, {end.flag for end in upper}
@@ -208,6 +219,9 @@ def answer(
     written.check(inputs=[result_file], force=force)
     result = read_distribution_or_list(result_file, segment)
     asked.check()
+    if asked.ask:
+        _show_answers(result, asked.ask, how, written, out)
+        return
     alone = AskedShares(quantile=asked.quantile, start=asked.start)
     if asked.quantile and asked != alone and written.table:
         raise ArgumentError("--csv holds one table: ask for shares or for quantiles")
@@ -232,3 +246,37 @@ def answer(
     written.write(rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **answered, "output": output}, *tables)
+
+
+def _show_answers(
+    result: Distribution | HeavyHitters,
+    asked: list[str],
+    how: dict[str, Any],
+    written: TableOptions,
+    out: Output,
+) -> None:
+    """Show the answers to questions in words, each by `Distribution.answer`."""
+    if not isinstance(result, Distribution):
+        raise ArgumentError("heavy hitters are single values. Ask --share of one")
+    if result.domain.ordered:
+        require_no_segments(result, flag="--ask")
+    answers = [result.answer(each, **how) for each in asked]
+    rows = question_table(answers, result.domain)
+    shown = [[row.pop("text"), row.pop("interval")] for row in rows]
+    written.write(rows)
+    heads = ["question", "answer", f"{level_text(answers[0].level)} interval"]
+    table = grid(
+        "answers",
+        heads,
+        [[row["question"], *texts] for row, texts in zip(rows, shown, strict=True)],
+    )
+    notes = {"intervals": f"about {answers[0].about}"}
+    if said := [each.note for each in answers if each.note]:
+        notes["note"] = "; ".join(dict.fromkeys(said))
+    output = None if written.table is None else str(written.table)
+    document = {
+        "command": "answer",
+        "answers": [each.to_document() for each in answers],
+        "output": output,
+    }
+    out.show(document, table, facts(notes))

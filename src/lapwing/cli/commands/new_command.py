@@ -27,6 +27,7 @@ from lapwing.documents import nearest, read, require
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, advice_on, recommended_bins
+from lapwing.planning.expected_error import Recommendation
 from lapwing.planning.recommendation import recommend
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
@@ -62,6 +63,11 @@ class RandomizerOptions:
     users: int | None = option(
         f"How many people will report, for --randomizer {RECOMMENDED}. Default: {USERS}.", "N"
     )
+    ask: list[str] | None = option(
+        f"A question that the result will be asked, for --randomizer {RECOMMENDED}: 'share above "
+        "50000', 'histogram bins 16', mean, 'quantile 0.5' or curve. May be repeated.",
+        "QUESTION",
+    )
     settings: Settings = None
 
     @property
@@ -83,8 +89,12 @@ class RandomizerOptions:
             raise ArgumentError(f"--set belongs to a randomizer. Name it instead of {RECOMMENDED}")
         if not self.is_recommended and self.users is not None:
             raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
+        if not self.is_recommended and self.ask:
+            raise ArgumentError(f"--ask goes with --randomizer {RECOMMENDED}")
 
-    def build_randomizer(self, domain: Domain, *, like: Vector | None = None) -> Randomizer:
+    def build_randomizer(
+        self, domain: Domain, *, like: Vector | None = None
+    ) -> Randomizer | Recommendation:
         """Return the randomizer that the options mean, for a column like this one if given."""
         if not self.is_recommended:
             made = RANDOMIZERS[self.randomizer]
@@ -93,6 +103,10 @@ class RandomizerOptions:
             return named
         assert self.epsilon is not None  # checked
         users = USERS if self.users is None else self.users
+        if self.ask:
+            if like is not None:
+                raise ArgumentError("--ask does not go with --like yet. Leave one out")
+            return recommend(domain, epsilon=self.epsilon, users=users, questions=self.ask)
         if like is None:
             return recommend(domain, epsilon=self.epsilon, users=users).randomizer
         return _planned(domain, self.epsilon, users, like)
@@ -147,7 +161,7 @@ class AnswerOptions:
             )
         return document
 
-    def build_survey(self, randomizer: Randomizer) -> Survey:
+    def build_survey(self, randomizer: Randomizer | Recommendation) -> Survey:
         """Return the survey that the options mean."""
         if self.name is None:
             raise ArgumentError("missing option '--name': what the survey asks")
@@ -233,6 +247,9 @@ def _write_survey(
     if known.like is not None and not chosen.is_recommended:
         raise ArgumentError(f"--like goes with --randomizer {RECOMMENDED}")
     bins = recommended_bins(chosen.epsilon or "") if chosen.is_recommended else None
+    if chosen.ask and axes:
+        raise ArgumentError("--ask is about one attribute. Leave it out with --axis")
+    bins = 0 if chosen.ask else bins
     if axes:
         if asked != DomainOptions() or known != LikeOptions():
             raise ArgumentError("--axis names whole domains. Leave the options of one out")
@@ -241,12 +258,16 @@ def _write_survey(
         domain, note = asked.domain_and_note(bins=bins)
     like = known.masses(domain, out)
     survey = answers.build_survey(chosen.build_randomizer(domain, like=like))
+    domain = survey.randomizer.domain
     warn_of_epsilon(survey.guarantee.epsilon, seen="one report", stacklevel=1)
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     rows, tables, randomizer = survey._facts(), [], survey.randomizer
     if note := f"{advice_on(domain)} {note}".strip():
         document["note"] = rows["bins"] = note
+    if survey.questions and isinstance(randomizer, MultiscaleWave):
+        rows["asks"] = ", ".join(map(str, survey.questions))
+        tables = [components_table(randomizer)]
     if known.like is not None and isinstance(randomizer, MultiscaleWave):
         rows["components"] = components_text(randomizer, chosen_by=str(known.like))
         tables = [components_table(randomizer)]
