@@ -360,7 +360,36 @@ class Histogram(_Asked):
         list of list
             The spans of each cell.
         """
-        return [to_spans(*ends, domain) for ends in pairwise(self.places(domain))]
+        return [
+            to_spans(-math.inf if low is None else low, math.inf if high is None else high, domain)
+            for low, high in self.cells(domain)
+        ]
+
+    def cells(self, domain: Domain) -> list[tuple[Any, Any]]:
+        """Return the ends of each cell, None for an open one.
+
+        A domain may move values outside to its ends (``outside="clip"``). Then a cell that begins
+        at `low` or ends at `high` has them, as the bin there.
+
+        Parameters
+        ----------
+        domain : Interval or Integers
+            Domain of the values.
+
+        Returns
+        -------
+        list of (object, object)
+            Lower and upper end.
+        """
+        ends = self.places(domain)
+        cells = list(pairwise(ends))
+        if domain.open_ended:
+            low, high = (number_of(str(end), domain, name="an edge") for end in (ends[0], ends[-1]))
+            if low == _first(domain):
+                cells[0] = (None, cells[0][1])
+            if high == _last(domain):
+                cells[-1] = (cells[-1][0], None)
+        return cells
 
     def edges(self, domain: Domain) -> tuple[float, ...]:
         """Return the places that must be edges of bins: those inside the range of the domain.

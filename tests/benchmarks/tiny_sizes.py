@@ -56,6 +56,12 @@ TINY: dict[str, dict[str, Any]] = {
             {"group": "spiky", "bins": 32, "repeats": 2, "columns": ["uniform"]},
         ],
     },
+    "accuracy/questions": {
+        "epsilons": [4],
+        "people": [2_000],
+        "repeats": 1,
+        "columns": ["ramp"],
+    },
     "accuracy/large_epsilon": {
         "cases": [
             {"epsilon": 8, "people": 2_000, "bins": 32, "repeats": 2},

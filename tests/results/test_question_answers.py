@@ -114,3 +114,18 @@ def test_what_a_survey_does_not_ask_has_no_point_where_its_interval_is_wide() ->
     assert both.answer(Mean()).value is not None
     sure = replace(published(), provenance={ASKS: asks})
     assert sure.answer(Mean()).value is not None and sure.answer(Mean()).note is None
+
+
+def test_the_outer_cells_of_a_histogram_hold_what_is_moved_to_the_ends() -> None:
+    """So a design of these cells answers them as exactly as the others."""
+    domain = lw.Interval(0, 100, bins=64, outside="clip")
+    best = lw.recommend(domain, epsilon=1, users=50_000, questions=["histogram bins 8"])
+    survey = lw.Survey("age", best)
+    result = survey.decode(lw.simulate(survey.randomizer, np.full(64, 800), rng=1))
+    for question in (Histogram(bins=8), Histogram([0, 50, 100])):
+        answer = result.answer(question)
+        widths = answer.high - answer.low
+        assert widths.max() < 1.1 * widths.min()
+    counted = lw.Interval(0, 100, bins=4, outside="overflow")
+    outside = lw.Distribution.of_counts([5, 1, 1, 1, 1, 1], counted)
+    assert outside.answer("histogram edges 0 50 100").value == pytest.approx([0.2, 0.2])

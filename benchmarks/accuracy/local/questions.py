@@ -15,6 +15,8 @@ from benchmarks.accuracy.local import paired_errors as paired
 from benchmarks.accuracy.local.fresh_columns import DENSITIES, drawn
 from benchmarks.markdown import table
 from lapwing.errors import LapwingWarning
+from lapwing.planning.question_design import MEAN_EPSILON, question_design
+from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.questions import Curve, Histogram, Mean, Question, Share
 
 TITLE = "Designs for questions"
@@ -78,14 +80,16 @@ def _cell(name: str, epsilon: float, people: int, repeats: int) -> dict[str, Any
     asked["share and curve"] = domain, [shares[0], Curve()], [shares[0]]
     asked["histogram"] = domain, [sixteen], [sixteen]
     asked["histogram and curve"] = domain, [sixteen, Curve()], [sixteen]
-    asked["mean"] = wide, [Mean()], [Mean()]
+    if epsilon >= MEAN_EPSILON:  # below, it is the default
+        asked["mean"] = wide, [Mean()], [Mean()]
     found: dict[str, Any] = {}
     rng = np.random.default_rng([crc32(name.encode()), people, round(1000 * epsilon)])
     usual = [_answers(lw.MultiscaleWave(domain, epsilon), coarse, rng) for _ in range(repeats)]
     for key, (laid, questions, measured) in asked.items():
-        design = lw.recommend(laid, epsilon=epsilon, users=people, questions=questions)
+        chosen = question_design(laid, exact_epsilon(epsilon), questions, users=people)
+        design = lw.MultiscaleWave(laid, epsilon, components=chosen.components)
         counts = fine if laid is wide else coarse
-        own = [_answers(design.randomizer, counts, rng) for _ in range(repeats)]
+        own = [_answers(design, counts, rng) for _ in range(repeats)]
         truth = lw.Distribution.of_counts(counts, laid)
         flat = lw.Distribution.of_counts(coarse, domain)
         (question,) = measured
@@ -135,7 +139,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                     cell["questions"][key]
                     for cell in measured["cells"]
                     if (cell["epsilon"], cell["people"]) == (epsilon, people)
+                    and key in cell["questions"]
                 ]
+                if not here:
+                    continue
                 ratios = [_ratio(here, figure) for figure in ("rmse", "width", "w1")]
                 coverage = np.mean([one["own"]["coverage"] for one in here])
                 row = [key, f"{epsilon:g}", f"{people:,}", *ratios, f"{100 * coverage:.0f}%"]

@@ -240,8 +240,8 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
             row = range_row(result, AskedRange(asked.low, asked.high, asked.closed), **how)
         return [_share(row)]
     if isinstance(asked, Histogram):
-        ends = pairwise(map(_typed, asked.places(domain)))
-        return [_share(range_row(result, AskedRange(*each), **how)) for each in ends]
+        cells = [AskedRange(_typed(low), _typed(high)) for low, high in asked.cells(domain)]
+        return [_share(range_row(result, each, **how)) for each in cells]
     if isinstance(asked, Mean):
         value, interval = result.mean(), result.mean_interval(**how)
         return [(value, *(interval or (None, None)), NO_MIDDLE if value is None else None)]
@@ -251,8 +251,8 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
     return [(*each, None) for each in zip(*columns.values(), strict=True)]
 
 
-def _typed(place: Any) -> str:
-    return place if isinstance(place, str) else repr(place)
+def _typed(place: Any) -> str | None:
+    return place if place is None or isinstance(place, str) else repr(place)
 
 
 def _share(row: Any) -> _Row:
