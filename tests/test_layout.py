@@ -36,6 +36,7 @@ FLOORS = (
     "mechanisms decoders",
     "distances",
     "randomizers results",
+    "questions",
     "protocol",
     "privacy",
     "registry",

@@ -23,6 +23,7 @@ CODES = ("GL", "SS", "PR", "RT", "YD")
 MODULES = (
     *("randomizers", "decoders", "mechanisms", "privacy", "protocol", "results", "planning"),
     *("survey", "client", "distances", "shuffle", "tallies", "testing", "plugins", "datasets"),
+    "questions",
     *(f"papers.{paper}" for paper in PAPERS),
 )
 

@@ -27,7 +27,7 @@ with lw.testing.reproducible(1):
 
 line = float(np.sum(result.mass * (np.arange(48) + 0.5) / 2))
 circle, ends = result.mean(), result.mean_interval()
-median = result.median(start="12:00")
+median = result.quantile(0.5, start="12:00")
 
 plt.style.use("lapwing.results.look")
 figure = plt.figure(figsize=(7.2, 4.4))

@@ -7,6 +7,7 @@ from . import errors as errors
 from . import mechanisms as mechanisms
 from . import plugins as plugins
 from . import privacy as privacy
+from . import questions as questions
 from . import randomizers as randomizers
 from . import shuffle as shuffle
 from . import tallies as tallies

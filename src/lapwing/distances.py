@@ -62,7 +62,7 @@ Raw = ArrayLike
 """Raw values, in the unit of what they are compared with."""
 
 
-class Curve(Protocol):
+class CurveOf(Protocol):
     """Interface of a result with a CDF: a Distribution, a SignedEstimate, a Cumulative itself."""
 
     @property
@@ -71,7 +71,7 @@ class Curve(Protocol):
         ...
 
 
-def curves_of(first: Curve | Raw, second: Curve | Raw) -> tuple[Cumulative, Cumulative]:
+def curves_of(first: CurveOf | Raw, second: CurveOf | Raw) -> tuple[Cumulative, Cumulative]:
     """Return the CDFs of both. Raw values are read in the unit of the other, and each is a step.
 
     first, second: Two results with a `cumulative`, or raw values in the unit of the other one.
@@ -108,7 +108,7 @@ def _curve(given: Any, unit: Unit, circle: Circle | None) -> Cumulative:
     return replace(Cumulative.of_values(circle.wrapped(numbers)), circle=circle)
 
 
-def _differences(first: Curve | Raw, second: Curve | Raw) -> tuple[Vector, Vector, Vector]:
+def _differences(first: CurveOf | Raw, second: CurveOf | Raw) -> tuple[Vector, Vector, Vector]:
     """Return lengths of the intervals on which both curves are linear, and F - G at both ends."""
     one, two = curves_of(first, second)
     points = np.unique(np.concatenate([one.left, one.right, two.left, two.right]))
@@ -117,7 +117,7 @@ def _differences(first: Curve | Raw, second: Curve | Raw) -> tuple[Vector, Vecto
     return np.diff(points), at_start, at_stop
 
 
-def _grid_differences(first: Curve | Raw, second: Curve | Raw, grid: int) -> Vector:
+def _grid_differences(first: CurveOf | Raw, second: CurveOf | Raw, grid: int) -> Vector:
     one, two = curves_of(first, second)
     low = min(one.left[0], two.left[0])
     high = max(one.right[-1], two.right[-1])
@@ -134,8 +134,8 @@ def _integral_of_absolute(lengths: Vector, start: Vector, stop: Vector) -> float
 
 
 def wasserstein(
-    first: Curve | Raw,
-    second: Curve | Raw,
+    first: CurveOf | Raw,
+    second: CurveOf | Raw,
     *,
     grid: int | None = None,
     circular: bool = False,
@@ -223,7 +223,7 @@ def _median_height(lengths: Vector, start: Vector, stop: Vector) -> float:
 
 
 def kolmogorov_smirnov(
-    first: Curve | Raw, second: Curve | Raw, *, grid: int | None = None
+    first: CurveOf | Raw, second: CurveOf | Raw, *, grid: int | None = None
 ) -> float:
     """Kolmogorov-Smirnov distance: the largest difference of the two CDFs.
 
@@ -261,7 +261,7 @@ def kolmogorov_smirnov(
     return float(max(np.abs(start).max(initial=0.0), np.abs(stop).max(initial=0.0)))
 
 
-def energy(first: Curve | Raw, second: Curve | Raw) -> float:
+def energy(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     """Energy distance, ``sqrt(2 integral (F - G)^2)`` (Székely and Rizzo, 2013).
 
     Parameters
@@ -302,7 +302,7 @@ def energy(first: Curve | Raw, second: Curve | Raw) -> float:
 
 
 def range_query_error(
-    first: Curve | Raw, second: Curve | Raw, *, width: float, grid: int = 1024
+    first: CurveOf | Raw, second: CurveOf | Raw, *, width: float, grid: int = 1024
 ) -> float:
     """Mean absolute error of range queries of one width (Li et al., 2020).
 
@@ -405,7 +405,7 @@ def range_error_bounds(
     return None if band is None else bounds_in_band(curve, band, width=width)
 
 
-def mean_error(first: Curve | Raw, second: Curve | Raw) -> float:
+def mean_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     """Absolute difference of the means, in the unit of the values.
 
     On a circle it is the shorter way between the mean directions.
@@ -443,7 +443,7 @@ def mean_error(first: Curve | Raw, second: Curve | Raw) -> float:
     return abs(one.circle.shorter(shift))
 
 
-def variance_error(first: Curve | Raw, second: Curve | Raw) -> float:
+def variance_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     """Absolute difference of the variances, in the squared unit of the values.
 
     Parameters
@@ -476,7 +476,7 @@ def variance_error(first: Curve | Raw, second: Curve | Raw) -> float:
     return abs(one.variance - two.variance)
 
 
-def decile_error(first: Curve | Raw, second: Curve | Raw, *, start: Any = None) -> float:
+def decile_error(first: CurveOf | Raw, second: CurveOf | Raw, *, start: Any = None) -> float:
     """Mean absolute difference of the nine deciles (Li et al., 2020), in the unit of the values.
 
     Parameters

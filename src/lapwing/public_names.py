@@ -15,8 +15,8 @@ FOLDERS = ("papers", "planning", "protocol", "results", "survey")
 """Modules that are reached by name and stand in no list: `lw.results.Band`."""
 
 MODULES = (
-    "randomizers", "decoders", "mechanisms", "distances", "tallies", "privacy", "plugins",
-    *FOLDERS[1:],
+    "randomizers", "decoders", "mechanisms", "distances", "tallies", "privacy",
+    "questions", "plugins", *FOLDERS[1:],
 )  # fmt: skip
 """Modules that are asked for a name, in this order."""
 

@@ -81,7 +81,7 @@ def test_no_clear_middle_is_none_with_the_reason() -> None:
 
 def test_what_depends_on_the_cut_is_refused(bed: lw.Distribution) -> None:
     for ask in (
-        bed.median,
+        lambda: bed.quantile(0.5),
         lambda: bed.quantile(0.5),
         lambda: bed.quantile_interval(0.5),
         lambda: bed.cumulative.quantile(0.5),
@@ -102,16 +102,15 @@ def test_what_depends_on_the_cut_is_refused(bed: lw.Distribution) -> None:
     line = lw.Distribution.of_values([1.0, 2.0], lw.Interval(0, 4, bins=4))
     for ask in (
         lambda: line.quantile(0.5, start=1),
-        lambda: line.median(start=1),
         lambda: line.quantile_interval(0.5, start=1),
         lambda: line.difference(line).quantile(0.5, start=1),
     ):
         with pytest.raises(ArgumentError, match="is for a circle"):
             ask()
     with pytest.raises(DomainError, match="start"):
-        bed.median(start="noon")
+        bed.quantile(0.5, start="noon")
     with pytest.raises(ArgumentError, match="one finite value"):
-        bed.median(start=["01:00", "02:00"])
+        bed.quantile(0.5, start=["01:00", "02:00"])
 
 
 def test_quantiles_are_counted_from_the_start(bed: lw.Distribution) -> None:
@@ -122,7 +121,7 @@ def test_quantiles_are_counted_from_the_start(bed: lw.Distribution) -> None:
         found = float(plain.quantile(probability, start=12 * HOUR))
         assert abs(found - true) < 180
         assert in_arc(plain.quantile_interval(probability, start=12 * HOUR) or (0, 0), true)
-    assert str(bed.median(start="12:00")).startswith("23:1")
+    assert str(bed.quantile(0.5, start="12:00")).startswith("23:1")
     assert bed.quantile(1, start="12:00") == bed.quantile(0, start="12:00") == "12:00:00"
     assert bed.cdf("01:00") == pytest.approx(float(np.mean(bedtimes() <= HOUR)), abs=0.01)
 

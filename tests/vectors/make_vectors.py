@@ -113,6 +113,23 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         Survey("score", MultiscaleWave(Interval(0, 31, bins=31, outside="overflow"), 1)),
         [-1, 0, 0.5, 1, 30.5, 31, 31.5, 1e300],
     ),
+    "multiscale-wave-cells": (
+        Survey(
+            "wage",
+            MultiscaleWave(
+                interval(0, 100, bins=20),
+                "0.5",
+                components=[
+                    ("cells", (0, 13), 0.4),
+                    ("cells", tuple(range(18)), 0.2),
+                    ("cells", (0, 1, 2, 3, 5, 8, 13, 19), 0.3),
+                    ("wave", 0.5, 0.1),
+                ],
+            ),
+            questions=["share at-least 65", "curve"],
+        ),
+        [0, 4.99, 5, 64.9, 65, 94.9, 95, 100, 101],
+    ),
     "multiscale-wave-wide": (  # the default mixture at epsilon 8
         Survey("share", MultiscaleWave(interval(0, 1, bins=64), 8)),
         [0, 0.3, 0.999, 1],

@@ -22,7 +22,9 @@ class RefusedError(Exception):
 
 def fingerprint(survey: dict[str, Any]) -> str:
     """Return the fingerprint of all keys but the fingerprint itself and the text for people."""
-    agreed = {key: one for key, one in survey.items() if key not in ("fingerprint", "notice")}
+    agreed = {
+        key: one for key, one in survey.items() if key not in ("fingerprint", "notice", "asks")
+    }
     return hashlib.sha256(rfc8785.dumps(agreed)).hexdigest()
 
 
@@ -194,6 +196,10 @@ def report(survey: dict[str, Any], x: int, words: Iterator[int]) -> bytes:
         cell = _block(domain, sizes, x)
     else:
         cell = x * group["cells"] // _symbols(domain)
+        if kind == "multiscale-wave":
+            what, starts, _ = survey["randomizer"]["components"][number]
+            if what == "cells":
+                cell = sum(start <= x for start in starts) - 1
     made = _single(group["randomizer"], group["derived"], cell, words, cells=group["cells"])
     return (bytes([number]) + made).ljust(derived["report_width"], b"\0")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import lapwing as lw
 from benchmarks.summaries import summary
-from lapwing.distances import Curve
+from lapwing.distances import CurveOf
 
 FIGURES = {
     "w1": "W1 exact",
@@ -25,7 +25,7 @@ ON_A_CIRCLE = "w1_circular"
 
 
 def scores(
-    answer: Curve, truth: Curve, *, length: float = 1.0, circular: bool = False
+    answer: CurveOf, truth: CurveOf, *, length: float = 1.0, circular: bool = False
 ) -> dict[str, float]:
     """Return the figures of one answer; `length` of the domain makes W1 a part of it."""
     found = {

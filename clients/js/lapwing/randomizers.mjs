@@ -425,9 +425,10 @@ export class Mixture {
     const coin = words.high;
     let group = 0;
     while (this.ends[group] <= coin) group += 1;
-    const { made, cells } = this.parts[group];
+    const { made, cells, starts } = this.parts[group];
     bytes[at] = group;
-    made.write(cellOf(symbol, cells, this.symbols), words, bytes, at + 1);
+    const cell = starts === null ? cellOf(symbol, cells, this.symbols) : cellFrom(symbol, starts);
+    made.write(cell, words, bytes, at + 1);
   }
 
   check(bytes, at) {
@@ -439,6 +440,9 @@ export class Mixture {
     }
   }
 }
+
+/** Return the last cell that begins at a symbol or before it. */
+const cellFrom = (symbol, starts) => starts.filter((start) => start <= symbol).length - 1;
 
 /** Return floor(symbol * cells / symbols), exactly. */
 function cellOf(symbol, cells, symbols) {

@@ -149,21 +149,26 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     requireKnobs(asked, ["components"]);
     requireOrder(domain, true);
     const { components } = asked;
+    const legalScale = (kind, scale) =>
+      kind === "cells"
+        ? areStarts(scale, domain.size)
+        : Number.isFinite(scale) &&
+          scale > 0 &&
+          (kind === "wave" || isWhole(scale, 2, domain.size)) &&
+          (kind !== "affine" || scale <= MOST_ELEMENTS);
     const legal = ([kind, scale, share, ...rest]) =>
-      ["wave", "subset", "affine"].includes(kind) &&
+      ["wave", "subset", "affine", "cells"].includes(kind) &&
       rest.length === 0 &&
-      Number.isFinite(scale) &&
-      scale > 0 &&
+      legalScale(kind, scale) &&
       Number.isFinite(share) &&
       share > 0 &&
-      share <= 1 &&
-      (kind === "wave" || isWhole(scale, 2, domain.size)) &&
-      (kind !== "affine" || scale <= MOST_ELEMENTS);
+      share <= 1;
     demand(
       domain.size >= 8 &&
         Array.isArray(components) &&
         components.every((row) => Array.isArray(row) && legal(row)),
-      'the components must be ["wave", "subset" or "affine", size, share], on at least 8 symbols',
+      'the components must be ["wave", "subset" or "affine", size, share], on at least 8 symbols,' +
+        ' or ["cells", first bins, share]',
     );
     const total = components.reduce((sum, [, , share]) => sum + share, 0);
     const groups = groupsOf(derived, components.length);
@@ -173,6 +178,7 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
       domain,
       made,
       components.map(([, , share]) => share / total),
+      components.map(([kind, starts]) => (kind === "cells" ? starts : null)),
     );
   },
 
@@ -293,28 +299,43 @@ function component(group, [kind, scale], symbols, odds) {
     );
     return new LineWave(group.derived, odds, symbols, half);
   }
-  const found = sizes.setSizes(scale, epsilon);
+  const cells = kind === "cells" ? scale.length : scale;
+  const found = sizes.setSizes(cells, epsilon);
   if (group.randomizer === "randomized-response") {
     oneOf(found, 1, "randomizer");
-    return part(group, group.randomizer, scale, RandomizedResponse, odds);
+    return part(group, group.randomizer, cells, RandomizedResponse, odds);
   }
-  if (kind === "affine") {
-    checkPart(group, "affine-subset-selection", scale);
+  if (kind === "affine" || (kind === "cells" && cells > BITS_OF_CELLS)) {
+    checkPart(group, "affine-subset-selection", cells);
     const members = oneOf(
-      sizes.setSizes(fieldSize(scale), epsilon),
+      sizes.setSizes(fieldSize(cells), epsilon),
       group.derived.members,
       "members",
     );
-    return new AffineSubsetSelection(group.derived, odds, scale, members);
+    return new AffineSubsetSelection(group.derived, odds, cells, members);
   }
-  checkPart(group, "subset-selection", scale);
+  checkPart(group, "subset-selection", cells);
   const members = oneOf(
     found.filter((size) => size > 1),
     group.derived.members,
     "members",
   );
-  return new SubsetSelection(group.derived, odds, scale, members);
+  return new SubsetSelection(group.derived, odds, cells, members);
 }
+
+/** Sets of at most so many cells of one's own are sent as bits. */
+const BITS_OF_CELLS = 16;
+
+/** Most cells of one's own. */
+const MOST_CELLS = 4096;
+
+/** Return whether these are the first bins of cells: whole numbers that increase from 0. */
+const areStarts = (starts, symbols) =>
+  Array.isArray(starts) &&
+  starts.length >= 2 &&
+  starts.length <= MOST_CELLS &&
+  starts[0] === 0 &&
+  starts.every((start, i) => i === 0 || isWhole(start, starts[i - 1] + 1, symbols - 1));
 
 /** Return the elements of the least field of 2^k that has so many. */
 const fieldSize = (symbols) => 2 ** (symbols - 1).toString(2).length;
@@ -333,7 +354,7 @@ function part(group, name, cells, Made, odds, ...more) {
   return new Made(group.derived, odds, cells, ...more);
 }
 
-function mixture(derived, domain, made, shares) {
+function mixture(derived, domain, made, shares, starts = []) {
   const whole = derived.groups.map(({ share }) => share);
   demand(
     sizes.areShares(whole, shares),
@@ -342,6 +363,7 @@ function mixture(derived, domain, made, shares) {
   const parts = made.map((one, i) => ({
     made: one,
     cells: derived.groups[i].cells,
+    starts: starts[i] ?? null,
     share: whole[i],
   }));
   return { made: new Mixture(derived, domain.size, parts) };

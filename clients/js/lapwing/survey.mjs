@@ -122,12 +122,14 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   requireSmall(text);
   const document = parse(text);
   const keys = ["format", "version", "name", "randomizer", "derived", "fingerprint"];
-  requireKeys(document, keys, ["answers", "segments", "segment_minimum", "notice"], "a survey");
+  const optional = ["answers", "segments", "segment_minimum", "notice", "asks"];
+  requireKeys(document, keys, optional, "a survey");
   demand(document.format === "lapwing-survey", "this must be a lapwing-survey document");
   demand(document.version === 1, "only surveys of version 1 can be read; use a newer client");
   demand(isPrintable(document.name), "the name must be a text of 1 to 200 printable characters");
   requireSegments(document);
   requireNotice(document);
+  requireQuestions(document);
   requireFingerprint(document, fingerprint);
   const { randomizer: asked, derived } = document;
   demand(isObject(asked), "the randomizer must be a JSON object");
@@ -162,14 +164,14 @@ function isFloat(holder, key, path) {
     const ends = third === undefined && ["low", "high"].includes(key);
     return ends ? holder.class === "interval" : ["atoms", "edges"].includes(third);
   }
-  if (second === "components") return key !== "0";
+  if (second === "components") return path.length < 4 && key !== "0"; // first bins are whole
   return second === undefined && key === "width";
 }
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 function requireFingerprint(document, wanted) {
-  const { fingerprint, notice: _, ...agreed } = document;
+  const { fingerprint, notice: _, asks: __, ...agreed } = document;
   demand(
     fingerprint === hexadecimal(sha256OfText(canonical(agreed))),
     "the survey's fingerprint does not match its content; the document was changed",
@@ -192,6 +194,17 @@ function requireNotice(document) {
       `${name} must be 1 to ${most} printable characters on one line`,
     );
   }
+}
+
+/** What the result will be asked changes no report, so a device does not read it. */
+function requireQuestions(document) {
+  if (!Object.hasOwn(document, "asks")) return;
+  const { asks } = document;
+  const kinds = ["share", "histogram", "mean", "quantile", "curve"];
+  demand(
+    Array.isArray(asks) && asks.length > 0 && asks.every((one) => kinds.includes(one?.question)),
+    "what a survey asks must be a list of questions, or be absent",
+  );
 }
 
 /** Return the fingerprint of a notice. The key before it keeps it from being anything else's. */

@@ -1,7 +1,7 @@
 from .collector_address import CollectorAddress as CollectorAddress
 from .collector_address import Epoch as Epoch
-from .device import Answer as Answer
 from .device import Device as Device
+from .device import DeviceAnswer as DeviceAnswer
 from .gateway import Gateway as Gateway
 from .gateway import send_reports as send_reports
 from .outbox import OutgoingBatch as OutgoingBatch

@@ -63,7 +63,7 @@ _UPLOAD_TOKEN = re.compile(r"lwu_[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True)
-class Answer:
+class DeviceAnswer:
     """State of an answer, without the value.
 
     Parameters
@@ -340,7 +340,7 @@ class Device:
         segment: str | None = None,
         upload_token: str | None = None,
         text: str | None = None,
-    ) -> Answer:
+    ) -> DeviceAnswer:
         """Answer a survey in an epoch, once. The stored report waits for :meth:`send`.
 
         The notice of the survey (:attr:`lapwing.Survey.notice`) is stored with the answer. A second
@@ -372,7 +372,7 @@ class Device:
 
         Returns
         -------
-        Answer
+        DeviceAnswer
             State of the answer, and its payment.
 
         Raises
@@ -404,7 +404,7 @@ class Device:
                 first = found[0][0]
                 if token is not None:
                     add_token(connection, first, token)
-                return Answer(first.id, epoch, first.state, None)
+                return DeviceAnswer(first.id, epoch, first.state, None)
             self._check_survey(survey)
             _check_listed(connection, survey, epoch, token)
             _agree(connection, survey, text)
@@ -429,7 +429,7 @@ class Device:
                 collector=None if row is None else row[0],
                 token=token,
             )
-        return Answer(batch, epoch, "waiting", cost)
+        return DeviceAnswer(batch, epoch, "waiting", cost)
 
     def withdraw(self, survey: Survey | str | None = None, *, epoch: str | None = None) -> int:
         """Withdraw answers that wait, so that they are never sent.

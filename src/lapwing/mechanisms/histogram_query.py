@@ -102,7 +102,7 @@ class HistogramQuery(LinearMechanism):
     ...     published = lw.release(
     ...         ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
     ...         mechanism=lw.mechanisms.HistogramQuery(bins=20))
-    >>> round(published.distribution.median())
+    >>> round(published.distribution.quantile(0.5))
     40
     """
 

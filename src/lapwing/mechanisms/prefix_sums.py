@@ -281,7 +281,7 @@ class PrefixSums(LinearMechanism):
     ...     published = lw.release(
     ...         ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
     ...         delta="1e-6", mechanism=lw.mechanisms.PrefixSums(smooth=50))
-    >>> round(published.distribution.median())
+    >>> round(published.distribution.quantile(0.5))
     40
     >>> print(published.guarantee)
     epsilon = 1, delta = 1e-06, neighbors replace-one, central model

@@ -186,7 +186,7 @@ class SumTree(LinearMechanism):
     ...     published = lw.release(
     ...         ages, lw.Interval(0, 100, bins=64), neighbors="replace-one", epsilon=1,
     ...         mechanism=lw.mechanisms.SumTree(branching=8))
-    >>> round(published.distribution.median())
+    >>> round(published.distribution.quantile(0.5))
     40
     """
 

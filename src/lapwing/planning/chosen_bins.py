@@ -58,7 +58,7 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
     """Return an interval cut into about the number of bins that is wanted, and a sentence about it.
 
     domain: A domain that has its bins is returned as it is, with an empty sentence.
-    wanted: At least 1.
+    wanted: At least 1. With 0 the bins stay open.
     returns: The width is 1, 2, 2.5 or 5 times a power of ten. The width of dates is whole days. The
         width of times is whole minutes, hours or days: a usual one, such as 5 minutes, where one
         fits. The width divides the range exactly and gives wanted / 2 to 2 * wanted bins. Of all
@@ -82,7 +82,7 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
     >>> with_bins(Interval(0, 1009), 256)[1]
     'No round width cuts the range into 128 to 512 bins, so it has 256 equal bins.'
     """
-    if not isinstance(domain, Interval) or domain.bins is not None:
+    if not isinstance(domain, Interval) or domain.bins is not None or wanted == 0:
         return domain, ""
     if domain.scale == "log":
         decades = _decades(domain)

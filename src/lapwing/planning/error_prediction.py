@@ -21,6 +21,7 @@ from lapwing.planning.chosen_bins import with_bins
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, ExpectedError
 from lapwing.planning.label_recommendation import LABEL_LIMIT, populations, simulated_label_errors
+from lapwing.planning.question_design import predicted_errors
 from lapwing.planning.recommendation import columns_of, recommend
 from lapwing.planning.release_defaults import (
     quick_release_decoder,
@@ -37,6 +38,7 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.protocol.release import Mechanism, Release, check_unit
+from lapwing.questions import Question, read_questions
 from lapwing.registry import MECHANISMS
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import independent_critical_values
@@ -69,6 +71,7 @@ def expected_error(
     expected: int | None = None,
     like: Distribution | ArrayLike | None = None,
     repeats: int = 12,
+    questions: Sequence[Question | str] | None = None,
 ) -> ExpectedError:
     """Return the expected error of an estimate, without data and at no privacy cost.
 
@@ -109,6 +112,9 @@ def expected_error(
     repeats : int
         Simulated columns of each kind, at least 1. The error of one varies by a third, so twelve
         give their mean to a tenth. Default: 12.
+    questions : sequence of Question or str, optional
+        For reports of numbers, questions whose errors are predicted as well. Without a randomizer
+        the recommended one suits them. The field `questions` of the result has their errors.
 
     Returns
     -------
@@ -175,13 +181,20 @@ def expected_error(
         check_whole("people", people, low=1, high=USER_LIMIT, error=ArgumentError)
         if randomizer is not None:
             _refuse(epsilon=epsilon, where="a survey whose randomizer is not given")
-            return _of_reports(domain, people, randomizer, like, repeats)
+            found = _of_reports(domain, people, randomizer, like, repeats)
+            return found if questions is None else _with_questions(found, questions, like)
         if epsilon is None:
             raise ArgumentError("give epsilon, the privacy parameter of one report")
         return recommend(
-            domain, epsilon=epsilon, users=people, like=like, repeats=repeats
+            domain,
+            epsilon=epsilon,
+            users=people,
+            like=like,
+            repeats=repeats,
+            questions=questions,
         ).expected_error
-    _refuse(randomizer=randomizer, like=like, where="reports. Leave neighbors out")
+    local: dict[str, Any] = {"randomizer": randomizer, "like": like, "questions": questions}
+    _refuse(where="reports. Leave neighbors out", **local)
     if unit is not None and most is None:
         raise ArgumentError("unit", "needs most: how many rows of one unit count")
     if by is not None and segments is None:
@@ -215,6 +228,21 @@ def _refuse(*, where: str, **given: Any) -> None:
         if value is not None:
             verb = "are" if name == "neighbors" else "is"
             raise ArgumentError(f"{name} {verb} for {where}")
+
+
+def _with_questions(
+    found: ExpectedError, questions: Sequence[Question | str], like: Distribution | ArrayLike | None
+) -> ExpectedError:
+    """Return the errors of reports with those of questions about them."""
+    domain = found.method.domain
+    if not domain.ordered:
+        raise ArgumentError("questions are predicted for numbers. For labels leave them out")
+    columns = {kind: of(0) for kind, of in columns_of(domain, like).items()}
+    asked = read_questions(questions)
+    _, errors = predicted_errors(found.method, asked, columns, users=found.people)
+    return replace(
+        found, questions={text: ErrorByKind(by_kind) for text, by_kind in errors.items()}
+    )
 
 
 def _of_reports(

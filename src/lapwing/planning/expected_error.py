@@ -12,6 +12,7 @@ from lapwing.decoders.decoder import Decoder, decoder_document
 from lapwing.documents import html_of, lines_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.questions import Mean, Question
 from lapwing.results.rounding import count_text, estimate_text, exact_text, length_writer, rounded
 
 USER_LIMIT = 10**9
@@ -65,6 +66,28 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
         return f"{estimate_text(100 * error, 2)} %"
     share = math.sqrt(error) if distance == "mean_squared_error" else error
     return f"{estimate_text(100 * share, 2)} points"
+
+
+def question_error_text(question: Question, error: float, domain: Domain) -> str:
+    """Return the expected error of a question: of a mean in its unit, else in percentage points.
+
+    Parameters
+    ----------
+    question : Question
+    error : float
+    domain : Domain
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.questions import Mean, Share
+    >>> ages = Interval(0, 100, bins=50)
+    >>> [question_error_text(each, 0.0123, ages) for each in (Mean(), Share(above=50))]
+    ['0.012', '1.2 percentage points']
+    """
+    if isinstance(question, Mean):
+        return length_writer(domain.unit, digits=2)(rounded(error, 2))
+    return f"{estimate_text(100 * error, 2)} percentage points"
 
 
 SPREAD = 1.5
@@ -197,6 +220,10 @@ class ExpectedError(Mapping[str, ErrorByKind]):
         For a release of labels, the simultaneous 95 % margin of the noise of all shares.
     segment : ExpectedError or None
         For a release by segment, the error within a segment, if all have the same number of people.
+    questions : mapping of str to ErrorByKind, or None
+        For reports of numbers with questions, the root mean square error of each, by its string
+        form. The error of a mean is in the unit of the values, that of a share in shares of the
+        people. That of a quantile is the error of the share below it, and so in ranks.
 
     See Also
     --------
@@ -222,6 +249,7 @@ class ExpectedError(Mapping[str, ErrorByKind]):
     margin: float | None = None
     simultaneous_margin: float | None = None
     segment: ExpectedError | None = None
+    questions: Mapping[str, ErrorByKind] | None = None
 
     def __getitem__(self, distance: str) -> ErrorByKind:
         """Return the error in one distance."""
@@ -247,9 +275,10 @@ class ExpectedError(Mapping[str, ErrorByKind]):
             field.name: getattr(self, field.name)
             for field in fields(self)
             if field.default is None
-            and field.name != "segment"
+            and field.name not in ("segment", "questions")
             and getattr(self, field.name) is not None
         }
+        asked = {name: error.to_document() for name, error in (self.questions or {}).items()}
         return {
             "method": self.method.to_document(),
             "people": self.people,
@@ -257,6 +286,7 @@ class ExpectedError(Mapping[str, ErrorByKind]):
             "predicted_by": self.predicted_by,
             **numbers,
             **({} if self.segment is None else {"segment": self.segment.to_document()}),
+            **({"questions": asked} if asked else {}),
         }
 
 
@@ -295,6 +325,8 @@ class Recommendation:
         larger population adds to it.
     reason : str
         Reason for the choice, in a sentence or two.
+    questions : tuple of Question
+        Questions for which it was chosen. Empty for the whole curve.
 
     See Also
     --------
@@ -312,6 +344,7 @@ class Recommendation:
     decoder: Decoder
     expected_error: ExpectedError
     reason: str
+    questions: tuple[Question, ...] = ()
 
     @property
     def users(self) -> int:
@@ -346,7 +379,21 @@ class Recommendation:
             "report_bytes": self.report_bytes,
             "predicted_by": self.predicted_by,
             "reason": self.reason,
+            **({"questions": self._question_rows} if self.questions else {}),
         }
+
+    @property
+    def _question_rows(self) -> list[dict[str, Any]]:
+        """The questions, each with its expected error where one is known."""
+        known = self.expected_error.questions or {}
+        errors = [known.get(str(each)) for each in self.questions]
+        return [
+            {
+                "question": each.to_document(),
+                "expected_error": None if error is None else error.to_document(),
+            }
+            for each, error in zip(self.questions, errors, strict=True)
+        ]
 
     def __str__(self) -> str:
         """Return what to use and what to expect, a line each, and why."""
@@ -385,4 +432,9 @@ class Recommendation:
                 )
             text = text.replace(" points", " percentage points")
             facts[f"error, {distance.replace('_', ' ')}"] = text
+        for question in self.questions:
+            known = (self.expected_error.questions or {}).get(str(question))
+            if known is not None:
+                text = question_error_text(question, known.typical, self.randomizer.domain)
+                facts[f"error, {question}"] = text
         return facts

@@ -65,14 +65,17 @@ class CurveRisk:
 
     domain: Ordered.
     mass: float64 [domain.size], the column: a public one, or a published estimate.
+    starts: Symbols at which a block of symbols must begin.
     """
 
-    def __init__(self, domain: Domain, mass: Vector) -> None:
+    def __init__(self, domain: Domain, mass: Vector, *, starts: Sequence[int] = ()) -> None:
         size = domain.size
         width = -(-size // CELLS)
         laid = ScaledBasis(domain, limit=1)
         (places,) = np.nonzero(laid.apart)
-        start = np.unique(np.concatenate([np.arange(0, size, width), places, places + 1]))
+        every = np.arange(0, size, width)
+        asked = np.array(starts, dtype=np.int64)
+        start = np.unique(np.concatenate([every, places, places + 1, asked]))
         start = start[start < size]
         self._cells = Cells.of(start, size)
         self._scaled = laid.merged(start, width=width, blur=_BLUR)
@@ -131,6 +134,31 @@ class CurveRisk:
         mean = np.sqrt(2 / np.pi * variance) * kept
         extent = np.diff(np.append(self._cells.start, self._cells.cell.size))
         return float(mean @ extent / extent.sum()), float(gaps.max(axis=0).mean())
+
+    def linear_errors(
+        self, information: Matrix, prior: LearnedPrior, weights: Matrix, *, people: int
+    ) -> Vector:
+        """Return the standard errors of sums of masses, about the respondents: float64 [sums].
+
+        Parameters
+        ----------
+        information : numpy.ndarray
+            float64 [cells, cells], of all reports.
+        prior : LearnedPrior
+            Prior of the column.
+        weights : numpy.ndarray
+            float64 [sums, symbols].
+        people : int
+            Number of respondents.
+        """
+        zero = np.zeros(len(information))
+        covariance = Posterior.of(information, zero, prior.mean, prior.covariance).covariance
+        averaged = self._cells.averaged(weights.T).T
+        variance = np.maximum(np.einsum("ij,ij->i", averaged @ covariance, averaged), 0.0)
+        mean = averaged @ self._mass
+        drawn = np.maximum(averaged**2 @ self._mass - mean**2, 0.0) / people
+        errors: Vector = np.sqrt(np.maximum(variance - drawn, _LEFT * variance))
+        return errors
 
 
 @dataclass(frozen=True, eq=False)

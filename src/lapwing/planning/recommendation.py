@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
@@ -24,7 +25,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
+from lapwing.errors import (
+    ArgumentError,
+    DomainError,
+    FormatError,
+    MismatchError,
+    PrivacyWarning,
+)
 from lapwing.linear.arrays import as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import (
@@ -51,12 +58,14 @@ from lapwing.planning.expected_error import (
 from lapwing.planning.label_recommendation import categorical_choice, least_variance
 from lapwing.planning.pair_recommendation import DISTANCE, recommend_pairs
 from lapwing.planning.planned_parts import planned_parts
+from lapwing.planning.question_design import predicted_errors, question_design
 from lapwing.planning.simulation import KINDS, Column, reference_family, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.questions import Question, read_questions
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
@@ -167,6 +176,7 @@ def recommend(
     seed: int = 0,
     report_bytes: int | None = None,
     server_seconds: float | None = None,
+    questions: Sequence[Question | str] | None = None,
 ) -> Recommendation:
     """Return the randomizer and decoder of the least predicted error, with that error.
 
@@ -211,6 +221,11 @@ def recommend(
     server_seconds : float, optional
         For labels, about the most CPU seconds that tallying and decoding may take. Default: no
         limit.
+    questions : sequence of Question or str, optional
+        Questions of :mod:`lapwing.questions` for the result, or their strings. The design then
+        suits them: cells for shares and histograms, a narrow wave for a
+        mean from epsilon 2 on. Other questions get wider intervals. With ``Curve()`` among them
+        the default design gets half of the people. Default: the whole curve.
 
     Returns
     -------
@@ -251,9 +266,28 @@ def recommend(
     >>> best = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
     >>> best.randomizer.name, best.decoder.name, best.report_bytes
     ('multiscale-wave', 'spectral-prior', 4)
+    >>> asked = lw.recommend(
+    ...     lw.Interval(0, 100), epsilon=1, users=100_000, questions=["share above 65"]
+    ... )
+    >>> round(asked.expected_error.questions["share above 65"].typical, 4), asked.report_bytes
+    (0.003, 2)
     """
     epsilon = exact_epsilon(epsilon)
     warn_of_epsilon(epsilon, seen="one report", stacklevel=2)
+    if questions is not None:
+        _check_target(users, error)
+        rest: dict[str, Any] = {"distance": distance, "kind": kind, "report_bytes": report_bytes}
+        rest |= {"server_seconds": server_seconds, "refine": refine, "error": error}
+        simulated: dict[str, Any] = {"repeats": repeats, "seed": seed}
+        return _for_questions(
+            domain,
+            epsilon,
+            read_questions(questions),
+            users=users,
+            like=like,
+            rest=rest,
+            **simulated,
+        )
     domain, bins_sentence = with_bins(domain, recommended_bins(epsilon))
     bins_sentence = f"{advice_on(domain)} {bins_sentence}".strip()
     if not isinstance(domain, Product):  # whose axes may have no bins yet
@@ -336,6 +370,66 @@ def recommend(
         seed=seed,
     )
     return replace(chosen, reason=f"{chosen.reason} {bins_sentence}".rstrip())
+
+
+def _for_questions(
+    domain: Domain,
+    epsilon: Fraction,
+    questions: tuple[Question, ...],
+    *,
+    users: int | None,
+    like: Any,
+    rest: dict[str, Any],
+    repeats: int,
+    seed: int,
+) -> Recommendation:
+    """Return the recommendation for questions."""
+    design = question_design(domain, epsilon, questions, users=users or 1)
+    if design.components is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)  # it was given
+            found = recommend(
+                design.domain,
+                epsilon=epsilon,
+                users=users,
+                like=like,
+                repeats=repeats,
+                seed=seed,
+                **rest,
+            )
+        found = replace(found, reason=f"{found.reason} {design.reason}".rstrip())
+        if not design.domain.ordered:
+            return replace(found, questions=questions)
+        randomizer, people = found.randomizer, found.users
+    else:
+        given = [name for name, value in rest.items() if value not in (None, "typical", False)]
+        if given:
+            raise ArgumentError(
+                f"{given[0]} is about the whole curve, and the questions do not ask for it alone. "
+                "Leave it out" + (", and give users" if "error" in given else "")
+            )
+        assert users is not None
+        randomizer = MultiscaleWave(design.domain, epsilon, components=design.components)
+        people = int(users)
+    columns = {kind: of(0) for kind, of in columns_of(randomizer.domain, like).items()}
+    distances, errors = predicted_errors(randomizer, questions, columns, users=people)
+    known = {text: ErrorByKind(by_kind) for text, by_kind in errors.items()}
+    if design.components is None:
+        return replace(
+            found,
+            questions=questions,
+            expected_error=replace(found.expected_error, questions=known),
+        )
+    error = ExpectedError(
+        randomizer,
+        people,
+        {distance: ErrorByKind(by_kind) for distance, by_kind in distances.items()},
+        "formula",
+        questions=known,
+    )
+    return Recommendation(
+        randomizer, recommended_decoder(randomizer), error, design.reason, questions
+    )
 
 
 def _check_target(users: Any, error: Any) -> None:

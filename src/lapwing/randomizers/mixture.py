@@ -49,10 +49,13 @@ class Component:
         Randomizer of the numbers ``0..cells-1``. The size of its domain is `cells`.
     share : int
         Probability of the group times 2^32, in 1..2^32.
+    starts : tuple of int, optional
+        First symbol of each cell, increasing from 0. Default: cells that are as equal as can be.
     """
 
     randomizer: Randomizer
     share: int
+    starts: tuple[int, ...] | None = None
 
 
 def whole_shares(shares: list[float]) -> list[int]:
@@ -76,7 +79,7 @@ def component_groups(
     total = math.fsum(share for _, _, share in table)
     shares = whole_shares([share / total for _, _, share in table])
     return tuple(
-        Component(randomizer(kind, size), share)
+        Component(randomizer(kind, size), share, size if kind == "cells" else None)
         for (kind, size, _), share in zip(table, shares, strict=True)
     )
 
@@ -161,7 +164,7 @@ class Mixture(Randomizer[Collected]):
             for block in component.randomizer.channel.blocks:
                 operator = block.operator
                 if operator.shape[1] != self.domain.size:
-                    operator = Coarsened(operator, size=self.domain.size)
+                    operator = Coarsened(operator, size=self.domain.size, starts=component.starts)
                 blocks.append(Block(operator, block.law, block.share * component.share / COIN))
         return Channel(self.domain, blocks, self.fingerprint, self.guarantee)
 
@@ -192,8 +195,11 @@ class Mixture(Randomizer[Collected]):
         return tuple(component.randomizer.domain.size for component in self.groups)
 
     def _cells(self, group: int, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cell of each symbol in a group: floor(symbol * cells / size)."""
+        """Return the cell of each symbol: floor(symbol * cells / size), or by its first symbol."""
         cells, size = self._cell_numbers[group], self._points
+        starts = self.groups[group].starts
+        if starts is not None:
+            return np.searchsorted(starts, symbols, side="right") - 1
         return symbols if cells == size else symbols * cells // size
 
     def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
@@ -213,7 +219,9 @@ class Mixture(Randomizer[Collected]):
         """Return the report that these random 64-bit words make of one bin or category.
 
         The high 32 bits of the first word choose the group: the first whose cumulated shares exceed
-        them. The component then takes its own words, for the cell ``value * cells // size``.
+        them. The component then takes its own words, for the cell of the value. This is
+        ``value * cells // size``, or the last cell that begins at the value or before it where
+        cells have starts of their own.
         """
         check_symbol(value, self.domain.size)
         coin = next(words) >> 32

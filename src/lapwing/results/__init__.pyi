@@ -6,5 +6,6 @@ from .heavy_hitters import HeavyHitters as HeavyHitters
 from .joint_difference import JointDifference as JointDifference
 from .joint_distribution import JointDistribution as JointDistribution
 from .joint_uncertainty import JointUncertainty as JointUncertainty
+from .question_answers import Answer as Answer
 from .series import Series as Series
 from .signed_estimate import SignedEstimate as SignedEstimate

@@ -16,6 +16,7 @@ from typing import Any
 from lapwing.protocol.domains.ranges import OpenEnd
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
+from lapwing.questions import MISSING
 from lapwing.results.answer_documents import (
     LIST_LIMIT,
     Answer,
@@ -66,9 +67,6 @@ METHOD = "method of the intervals"
 
 NOT_KNOWN = "not known"
 """The shift of a quantile that is outside the range in one of two: how far, nobody knows."""
-
-MISSING = "(missing)"
-"""The label of those whose value is missing."""
 
 ATOM_LIMIT = 12
 """Atoms in a table, those of the largest shares. A document has all."""

@@ -36,6 +36,7 @@ from lapwing.protocol.domains.domain_answers import to_days
 from lapwing.protocol.domains.ranges import (
     OpenEnd,
     bin_of_low,
+    number_of,
     open_end,
     symbol_places,
 )
@@ -72,16 +73,18 @@ from lapwing.results.atoms import atoms_at
 from lapwing.results.band import Among, Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
 from lapwing.results.counted import all_noise, counted_word, unit_document, whom_of
-from lapwing.results.distribution_intervals import direction_of, has_middle, quantile_places
 from lapwing.results.exact_values import promise_text
 from lapwing.results.intervals import (
     answering,
+    direction_of,
+    has_middle,
     quantile_ends,
+    quantile_places,
     range_error_bounds,
     reaching,
     share_ends,
 )
-from lapwing.results.range_answers import bin_ends, number_of, range_row, share_with_ends
+from lapwing.results.range_answers import bin_ends, range_row, share_with_ends
 from lapwing.results.readable import Columns, about_column, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import MISSING_UNSEEN, measured_in, missing_unseen, values_of
@@ -179,7 +182,7 @@ def mean_row(result: Any, *, level: float, target: Target = "empirical") -> Numb
     if not has_middle(result, level, target):
         return {"value": None, "low": None, "high": None, "reason": NO_MIDDLE}
     ends = numbers.mean_interval(level=level, target=target)
-    return _number(numbers.cumulative.mean, ends, result.domain)
+    return number_row(numbers.cumulative.mean, ends, result.domain)
 
 
 def _deviation_row(result: Any, *, level: float, target: Target) -> NumberRow:
@@ -448,14 +451,14 @@ def quantile_row(
                 probability, level=band.level, start=start, target=band.target
             )
         value = float(quantile_places(result, probability, start))
-        return {"probability": probability, **_number(value, ends, domain)}
+        return {"probability": probability, **number_row(value, ends, domain)}
     value = float(result.cumulative.quantile(probability))
     ends = None
     if band is not None:
         ends = quantile_ends(band, probability, value, domain)
     return {
         "probability": probability,
-        **_number(float(to_days(value, domain)), ends, domain),
+        **number_row(float(to_days(value, domain)), ends, domain),
     }
 
 
@@ -599,7 +602,15 @@ def _band(band: Band | DifferenceBand | None) -> BandDocument | None:
     return {"kind": band.kind, "target": band.target, "method": band.method}
 
 
-def _number(value: float, ends: tuple[float, float] | None, domain: Domain) -> NumberRow:
+def number_row(value: float, ends: tuple[float, float] | None, domain: Domain) -> NumberRow:
+    """Return a number with the ends of its interval, each a number or beyond an end of the range.
+
+    Parameters
+    ----------
+    value : float
+    ends : (float, float), optional
+    domain : Domain
+    """
     row: NumberRow = {"value": None, "low": None, "high": None}
     numbers = (
         {"value": value} if ends is None else {"value": value, "low": ends[0], "high": ends[1]}

@@ -33,8 +33,8 @@ from lapwing.results.directions import (
     quantile_arc,
     shift_interval,
 )
-from lapwing.results.distribution_intervals import DistributionIntervals, ends_of_share
-from lapwing.results.intervals import mean_ends, probability_ends, reaching
+from lapwing.results.distribution_intervals import DistributionIntervals
+from lapwing.results.intervals import ends_of_share, mean_ends, probability_ends, reaching
 from lapwing.results.signed_estimate import band_on
 from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
 

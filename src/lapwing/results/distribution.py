@@ -34,12 +34,9 @@ from lapwing.results.atoms import Atom, atoms_at
 from lapwing.results.band import Among, Kind, Target, table_kind
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
-from lapwing.results.distribution_intervals import (
-    DistributionIntervals,
-    has_middle,
-    quantile_places,
-)
+from lapwing.results.distribution_intervals import DistributionIntervals
 from lapwing.results.exact_values import StoredResult, exact_mark, promise_text
+from lapwing.results.intervals import has_middle, quantile_places
 from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, hash_of_result
@@ -668,29 +665,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         how: dict[str, Any] = {"level": level, "target": target}
         pictures = self._pictures(truth=truth, detail=detail, xlim=xlim, **how)
         return show(*pictures, ax=ax, title=title, label=label)
-
-    def median(self, *, start: Any = None) -> NDArray[np.float64]:
-        """Return the median: the quantile of 1/2.
-
-        Parameters
-        ----------
-        start : object, optional
-            Place on a circle from which values are counted. Required there only.
-
-        Returns
-        -------
-        numpy.ndarray
-            Median, in the type of :meth:`quantile`. Its interval is ``quantile_interval(0.5)``.
-
-        Examples
-        --------
-        >>> import lapwing as lw
-        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
-        >>> float(hours.median())
-        12.0
-        """
-        middle: NDArray[np.float64] = self.quantile(0.5, start=start)
-        return middle
 
     def to_dict(
         self, *, level: float = 0.95, kind: Kind | None = None, target: Target = "empirical"

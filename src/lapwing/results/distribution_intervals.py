@@ -11,38 +11,38 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, LimitedWarning, callers_level
-from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
 from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
 from lapwing.protocol.domains.units import to_text
+from lapwing.questions import Question
 from lapwing.results.atoms import Atom, found_bins
 from lapwing.results.band import Among, Band, Kind, Target, table_kind
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
 from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.directions import MeanDirection, mean_direction, quantile_arc
+from lapwing.results.directions import quantile_arc
 from lapwing.results.intervals import (
-    Ends,
     answering,
+    direction_of,
+    ends_of_share,
     functional,
     mean_ends,
     probability_ends,
     quantile_ends,
     reaching,
-    share_ends,
     variance_interval,
 )
+from lapwing.results.question_answers import Answer, answer_question
 from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import SignedEstimate, band_on, present_uncertainty
 from lapwing.results.steps import Steps
-from lapwing.results.symbols import share_symbol
 from lapwing.results.unanswered import is_small
 from lapwing.results.uncertainty import Uncertainty
 
@@ -156,6 +156,40 @@ class DistributionIntervals:
         return Steps.of_mass(
             self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
         )
+
+    def answer(
+        self, question: Question | str, *, level: float = 0.95, target: Target = "empirical"
+    ) -> Answer:
+        """Return the answer to one question, with its interval.
+
+        Parameters
+        ----------
+        question : Question or str
+            A question of :mod:`lapwing.questions`, or its string form: "share above 50000".
+        level : float
+            Confidence level of each interval, in (0, 1). Default: 0.95.
+        target : {"empirical", "population"}
+            Whom the intervals are about: the people in the data, or the population.
+
+        Returns
+        -------
+        Answer
+            Value, interval, and whom it is about. If a survey asks other questions and the interval
+            spans half of the range or more, there is no value, and `note` says so.
+
+        Raises
+        ------
+        ArgumentError
+            When the string is no question, or this domain cannot answer it.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> hours = lw.Distribution.of_counts([10, 40, 40, 10], lw.Interval(0, 24, bins=4))
+        >>> round(hours.answer("share above 12").value, 2), hours.answer("quantile 0.5").value
+        (0.5, 12.0)
+        """
+        return answer_question(self, question, level=level, target=target)
 
     @inherits(SignedEstimate.probability_interval)
     def probability_interval(
@@ -517,40 +551,3 @@ class DistributionIntervals:
         ends = (self.domain.left[0], self.domain.right[-1])
         low, high = (to_text(float(end), unit=self.domain.unit) for end in ends)
         return (share, low, high) if min(least, share) > 0 else None
-
-
-def direction_of(result: Any, level: float, target: Target) -> MeanDirection | None:
-    """Return the mean direction of a distribution on a circle with its interval, or None."""
-    error_law = answering(result._present_uncertainty, target)
-    if error_law is None or not (result.domain.ordered and result.domain.circular):
-        return None
-    return mean_direction(error_law, result.domain, level)
-
-
-def has_middle(result: Any, level: float, target: Target) -> bool:
-    """Return whether the mean is one: always on a line, on a circle where R is not zero."""
-    direction = direction_of(result, level, target)
-    return direction is None or direction.is_clear
-
-
-def quantile_places(result: Any, probabilities: ArrayLike, start: Any) -> Vector:
-    """Return quantiles in numbers of the line, of dates whole days."""
-    if start is None:
-        return to_days(result.cumulative.quantile(probabilities), result.domain)
-    circle, begin = circle_from(result.domain, start)
-    days = to_days(result.cumulative.turned(begin).quantile(probabilities), result.domain)
-    places: Vector = circle.wrapped(np.maximum(days, begin))
-    return places
-
-
-def ends_of_share(result: Any, label: Any, target: Target, among: Among) -> Ends | None:
-    """Return the ends of a share. None without an error distribution.
-
-    Among those present it is a ratio of two numbers with errors, by the delta method
-    (:meth:`Uncertainty.given_present`).
-    """
-    symbol, error_law = share_symbol(result, label, among), result.uncertainty
-    if among == "present" and result.domain.missing_index is not None and error_law is not None:
-        error_law = error_law.given_present() if error_law.says_present else None
-    answered = answering(error_law, target)
-    return None if answered is None else share_ends(answered, symbol)

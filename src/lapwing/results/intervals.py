@@ -13,17 +13,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import has_whole_days, to_days
 from lapwing.protocol.domains.ranges import Span, symbol_places, touched
+from lapwing.results.band import Among
+from lapwing.results.circle import circle_from
 from lapwing.results.critical_values import whole_reach
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.directions import MeanDirection, mean_direction
+from lapwing.results.symbols import share_symbol
 from lapwing.results.uncertainty import (
     Band,
     Target,
@@ -260,3 +265,40 @@ def range_error_bounds(curve: Cumulative, band: Band, *, width: float | None) ->
     factor = 2.0 if width is None else (2.0 if width < 0.5 else 1.0) / (1 - width)
     worst = min(2 * float(furthest.max()), 1.0)
     return RangeErrorBounds(min(factor * distance, worst), worst)
+
+
+def direction_of(result: Any, level: float, target: Target) -> MeanDirection | None:
+    """Return the mean direction of a distribution on a circle with its interval, or None."""
+    error_law = answering(result._present_uncertainty, target)
+    if error_law is None or not (result.domain.ordered and result.domain.circular):
+        return None
+    return mean_direction(error_law, result.domain, level)
+
+
+def has_middle(result: Any, level: float, target: Target) -> bool:
+    """Return whether the mean is one: always on a line, on a circle where R is not zero."""
+    direction = direction_of(result, level, target)
+    return direction is None or direction.is_clear
+
+
+def quantile_places(result: Any, probabilities: ArrayLike, start: Any) -> Vector:
+    """Return quantiles in numbers of the line, of dates whole days."""
+    if start is None:
+        return to_days(result.cumulative.quantile(probabilities), result.domain)
+    circle, begin = circle_from(result.domain, start)
+    days = to_days(result.cumulative.turned(begin).quantile(probabilities), result.domain)
+    places: Vector = circle.wrapped(np.maximum(days, begin))
+    return places
+
+
+def ends_of_share(result: Any, label: Any, target: Target, among: Among) -> Ends | None:
+    """Return the ends of a share. None without an error distribution.
+
+    Among those present it is a ratio of two numbers with errors, by the delta method
+    (:meth:`Uncertainty.given_present`).
+    """
+    symbol, error_law = share_symbol(result, label, among), result.uncertainty
+    if among == "present" and result.domain.missing_index is not None and error_law is not None:
+        error_law = error_law.given_present() if error_law.says_present else None
+    answered = answering(error_law, target)
+    return None if answered is None else share_ends(answered, symbol)

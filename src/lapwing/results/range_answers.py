@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.ranges import (
@@ -14,11 +13,12 @@ from lapwing.protocol.domains.ranges import (
     default_closed,
     end_symbol,
     open_end,
+    range_end,
     split_symbol,
     symbol_places,
     to_spans,
 )
-from lapwing.protocol.domains.units import to_number, to_text
+from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import AskedRange, BinEnds, CutBin, QuestionRow, ShareRow
 from lapwing.results.band import Target
 
@@ -101,25 +101,6 @@ def bin_ends(domain: Domain, symbol: int) -> BinEnds:
     if word is None:
         return {"left": left, "right": right}
     return {"left": left, "right": right, "open": word}
-
-
-def range_end(text: str, domain: Domain, *, name: str) -> Any:
-    """Return the end of a range as a question takes it: a date as text, else a number."""
-    number = number_of(text, domain, name=name)
-    return text if domain.unit == "date" else number
-
-
-def number_of(text: str, domain: Domain, *, name: str) -> float:
-    """Return a number, date or time as it was typed. Errors name it, not its value."""
-    if domain.unit != "number":
-        return to_number(text, unit=domain.unit, name=name)
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if math.isnan(number):
-        raise ArgumentError(name, "must be a number")
-    return number
 
 
 def share_with_ends(share: float, ends: tuple[float, float] | None) -> ShareRow:

@@ -30,8 +30,8 @@ from lapwing.results.circle import Circle
 from lapwing.results.counted import counted_word, whom_both
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
-from lapwing.results.distribution_intervals import has_middle
 from lapwing.results.exact_values import EXACT, StoredResult, is_exact
+from lapwing.results.intervals import has_middle
 from lapwing.results.readable import Columns, TabularResult, about_column, equal_results, frame_of
 from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.results.series_change import SeriesChange

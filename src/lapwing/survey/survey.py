@@ -55,7 +55,9 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally, check_observation
 from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
+from lapwing.questions import Question, read_questions
 from lapwing.registry import DECODERS, RANDOMIZERS
+from lapwing.survey.survey_questions import asks_document, asks_of, quiet_about_the_curve
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
@@ -122,6 +124,9 @@ class Survey(Stored):
     measured_in : str, optional
         Unit of measurement of numbers, such as "ms": 1 to 20 printable characters. It is shown next
         to the values, and belongs to the text. Dates, times and labels have none.
+    questions : sequence of Question or str, optional
+        Questions of :mod:`lapwing.questions` for the result. A recommendation brings its own.
+        It changes no report, so it is no part of :attr:`fingerprint`. Default: the whole curve.
 
     Notes
     -----
@@ -154,6 +159,7 @@ class Survey(Stored):
     owner: str | None = field(default=None, repr=False)
     contact: str | None = field(default=None, repr=False)
     measured_in: str | None = field(default=None, repr=False)
+    questions: tuple[Question, ...] = field(default=(), repr=False)
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -170,6 +176,7 @@ class Survey(Stored):
             owner: str | None = None,
             contact: str | None = None,
             measured_in: str | None = None,
+            questions: Sequence[Question | str] = (),
         ) -> None: ...
 
     _name: ClassVar = "a survey"
@@ -184,7 +191,9 @@ class Survey(Stored):
         if not self.name.isprintable():
             raise ArgumentError("name", "must hold printable characters only")
         if not RANDOMIZERS.knows(type(self.randomizer)):
-            object.__setattr__(self, "randomizer", _recommended_randomizer(self.randomizer))
+            _take_recommendation(self)
+        if len(self.questions):
+            object.__setattr__(self, "questions", read_questions(self.questions))
         if not RANDOMIZERS.knows(type(self.randomizer)):
             raise ArgumentError(
                 f"a survey needs a randomizer, got {kind_of(self.randomizer)}. "
@@ -504,9 +513,10 @@ class Survey(Stored):
         silent = scans and decoder is None and progress is None
         if silent and (announcement := scan.announcement(channel, tally)):
             warnings.warn(f"{announcement}. {_QUICKER}", LapwingWarning, stacklevel=2)
-        found: Distribution | HeavyHitters = scan.decode(
-            channel, tally, **({"progress": progress} if scans else {})
-        )
+        with quiet_about_the_curve(self.questions):
+            found: Distribution | HeavyHitters = scan.decode(
+                channel, tally, **({"progress": progress} if scans else {})
+            )
         require_answer(found, channel.domain, type(chosen).__name__)
         known = found.guarantee and found.guarantee.marked(tally.standing)
         found = replace(found, guarantee=known, provenance=found.provenance | unit_entry(self))
@@ -668,7 +678,8 @@ class Survey(Stored):
             JSON object that :meth:`from_document` reads.
         """
         notice = {"notice": self.notice} if self.notice else {}
-        return {**self._agreed(), **notice, "fingerprint": self.fingerprint}
+        asks = asks_document(self.questions)
+        return {**self._agreed(), **notice, **asks, "fingerprint": self.fingerprint}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
@@ -688,7 +699,7 @@ class Survey(Stored):
         """
         require_format(document, name=FORMAT, version=VERSION)
         keys = {"format", "version", "name", "randomizer", "derived", "fingerprint"}
-        optional = {"segments", "segment_minimum", "answers", "notice"}
+        optional = {"segments", "segment_minimum", "answers", "notice", "asks"}
         require(document, keys, name="a survey", optional=optional)
         notice = document.get("notice", {})
         require(notice, set(), name="the notice of a survey", optional=NOTICE)
@@ -705,6 +716,7 @@ class Survey(Stored):
                 segments=document.get("segments", ()),
                 segment_minimum=document.get("segment_minimum", MINIMUM),
                 remembered=document.get("answers") == _REMEMBERED,
+                questions=asks_of(document),
                 **notice,
             )
             computed = derived_values(randomizer)
@@ -734,12 +746,15 @@ def text_fingerprint(notice: Mapping[str, str]) -> str:
     return fingerprint({"notice": dict(notice)})
 
 
-def _recommended_randomizer(given: Any) -> Any:
-    """Return the randomizer of a recommendation, and anything else as it is."""
+def _take_recommendation(survey: Survey) -> None:
+    """Put the randomizer of a recommendation in its place, and its questions if none are given."""
     # Imported here: a device that loads a survey file needs no planning.
     from lapwing.planning.expected_error import Recommendation
 
-    return given.randomizer if isinstance(given, Recommendation) else given
+    given: Any = survey.randomizer
+    if isinstance(given, Recommendation):
+        object.__setattr__(survey, "randomizer", given.randomizer)
+        object.__setattr__(survey, "questions", survey.questions or given.questions)
 
 
 def _fault_of(text: Any, most: int) -> str:
@@ -780,6 +795,7 @@ def _first_difference(found: Any, computed: dict[str, Any]) -> str:
     return "derived part"
 
 
-def unit_entry(survey: Survey) -> dict[str, str]:
-    """Return what the provenance of a result says of the unit of measurement."""
-    return {} if survey.measured_in is None else {"measured_in": survey.measured_in}
+def unit_entry(survey: Survey) -> dict[str, Any]:
+    """Return what the provenance of a result says of the unit and of the questions."""
+    measured = {} if survey.measured_in is None else {"measured_in": survey.measured_in}
+    return measured | asks_document(survey.questions)

@@ -81,4 +81,22 @@ ROWS = {
         ("eight",),
         *GROUPS,
     ),
+    "multiscale-wave, cells": RandomizerRow(
+        lambda domain, epsilon: MultiscaleWave(
+            domain,
+            epsilon,
+            components=[
+                ("wave", 0.5, 0.4),
+                ("cells", (0, 5), 0.35),
+                ("cells", (0, 1, 3, 4, 6, 7), 0.25),
+            ],
+        ),
+        ("eight",),
+        *GROUPS,
+    ),
+    "multiscale-wave, cells alone": RandomizerRow(
+        lambda domain, epsilon: MultiscaleWave(domain, epsilon, components=[("cells", (0, 3), 1)]),
+        ("eight",),
+        *GROUPS,
+    ),
 }

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from lapwing.cli.console import Output, facts
+from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
 from lapwing.cli.reading.stored_answers import (
@@ -16,22 +16,20 @@ from lapwing.cli.reading.stored_answers import (
     require_no_segments,
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
-from lapwing.documents import nearest
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.label_text import place_of
-from lapwing.protocol.domains.ranges import Closed
-from lapwing.protocol.domains.segmented import Segmented, segment_text
+from lapwing.protocol.domains.ranges import Closed, number_of
+from lapwing.questions import label_of
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
-from lapwing.results.answer_text import MISSING, csv_rows, question_rows, questions_table, tables_of
+from lapwing.results.answer_text import csv_rows, question_rows, questions_table, tables_of
 from lapwing.results.answers import result_answer
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.range_answers import number_of
-from lapwing.results.rounding import exact_text
+from lapwing.results.question_answers import question_table
+from lapwing.results.rounding import exact_text, level_text
 
 
 class _End(NamedTuple):
@@ -73,6 +71,11 @@ class AskedShares:
     quantile: list[float] | None = option(
         "The quantile of a probability from 0 to 1, such as 0.5 for the median. May be repeated.",
         "P",
+    )
+    ask: list[str] | None = option(
+        "A question in words, such as 'share above 50000', 'histogram bins 16', mean or 'quantile "
+        "0.5'. Without the options above. May be repeated.",
+        "QUESTION",
     )
     start: str | None = option(
         "Of a circle: the value from which quantiles are counted, best where few values are.",
@@ -167,7 +170,7 @@ class AskedShares:
             ranges = self._ranges(result.domain)
         labels: list[Any] = [*(self.share or ())]
         if isinstance(result, Distribution):
-            labels = [_label(text, result.domain) for text in labels]
+            labels = [label_of(text, result.domain, name="--share") for text in labels]
         return AnswerRequest(
             level=level,
             target=target,
@@ -185,8 +188,13 @@ RULES = (
     Rule("start", "is where a quantile is counted from", needs=("quantile",)),
     Rule(
         "",
-        "ask for something: --above, --at-least, --at-most, --below, --share or --quantile",
-        needs=("above", "at_least", "at_most", "below", "share", "quantile"),
+        "ask for something: --above, --at-least, --at-most, --below, --share, --quantile or --ask",
+        needs=("above", "at_least", "at_most", "below", "share", "quantile", "ask"),
+    ),
+    Rule(
+        "ask",
+        "is a whole question",
+        excludes=("above", "at_least", "at_most", "below", "share", "quantile", "start"),
     ),
 )
 
@@ -220,6 +228,9 @@ def answer(
     written.check(inputs=[result_file], force=force)
     result = read_distribution_or_list(result_file, segment)
     asked.check()
+    if asked.ask:
+        _show_answers(result, asked.ask, how, written, out)
+        return
     alone = AskedShares(quantile=asked.quantile, start=asked.start)
     if asked.quantile and asked != alone and written.table:
         raise ArgumentError("--csv holds one table: ask for shares or for quantiles")
@@ -246,30 +257,35 @@ def answer(
     out.show({"command": "answer", **answered, "output": output}, *tables)
 
 
-def _label(text: str, domain: Any) -> Any:
-    """Return the label, or the value, of a string."""
-    if text in ("", "missing", MISSING) and domain.missing_index is not None:
-        return None
-    if domain.name == "hashed-strings":
-        return text
-    if domain.name == "integers":
-        whole = text.removeprefix("-").isdecimal() and len(text) < 20
-        if not whole or not domain.low <= int(text) <= domain.high:
-            raise ArgumentError("share", f"must be from {domain.low} to {domain.high}", repr(text))
-        return int(text)
-    if domain.ordered:
-        return number_of(text, domain, name="--share")
-    labels = {str(label): label for label in domain.listed}
-    place = place_of(text, [*labels])
-    if place is not None:
-        return [*labels.values()][place]
-    other = getattr(domain, "other", None)
-    if other is not None:
-        raise DomainError(f"there is no label {text!r} of its own. It is counted in {other!r}")
-    if isinstance(domain, Segmented):
-        names = ", ".join(map(segment_text, domain.segments))
-        raise ArgumentError(
-            f"there is no label {text!r} in the whole table. Name one of its segments with "
-            f"--segment: {names}"
-        )
-    raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
+def _show_answers(
+    result: Distribution | HeavyHitters,
+    asked: list[str],
+    how: dict[str, Any],
+    written: TableOptions,
+    out: Output,
+) -> None:
+    """Show the answers to questions in words, each by `Distribution.answer`."""
+    if not isinstance(result, Distribution):
+        raise ArgumentError("heavy hitters are single values. Ask --share of one")
+    if result.domain.ordered:
+        require_no_segments(result, flag="--ask")
+    answers = [result.answer(each, **how) for each in asked]
+    rows = question_table(answers, result.domain)
+    shown = [[row.pop("text"), row.pop("interval")] for row in rows]
+    written.write(rows)
+    heads = ["question", "answer", f"{level_text(answers[0].level)} interval"]
+    table = grid(
+        "answers",
+        heads,
+        [[row["question"], *texts] for row, texts in zip(rows, shown, strict=True)],
+    )
+    notes = {"intervals": f"about {answers[0].about}"}
+    if said := [each.note for each in answers if each.note]:
+        notes["note"] = "; ".join(dict.fromkeys(said))
+    output = None if written.table is None else str(written.table)
+    document = {
+        "command": "answer",
+        "answers": [each.to_document() for each in answers],
+        "output": output,
+    }
+    out.show(document, table, facts(notes))

@@ -29,6 +29,7 @@ from lapwing.documents import nearest, read, require
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, advice_on, recommended_bins
+from lapwing.planning.expected_error import Recommendation
 from lapwing.planning.recommendation import recommend
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
@@ -64,6 +65,11 @@ class RandomizerOptions:
     users: int | None = option(
         f"How many people will report, for --randomizer {RECOMMENDED}. Default: {USERS}.", "N"
     )
+    ask: list[str] | None = option(
+        f"A question that the result will be asked, for --randomizer {RECOMMENDED}: 'share above "
+        "50000', 'histogram bins 16', mean, 'quantile 0.5' or curve. May be repeated.",
+        "QUESTION",
+    )
     settings: Settings = None
 
     @property
@@ -81,7 +87,9 @@ class RandomizerOptions:
                 f"{self.randomizer!r}{nearest(self.randomizer, names)}",
             )
 
-    def build_randomizer(self, domain: Domain, *, like: Vector | None = None) -> Randomizer:
+    def build_randomizer(
+        self, domain: Domain, *, like: Vector | None = None
+    ) -> Randomizer | Recommendation:
         """Return the randomizer that the options mean, for a column like this one if given."""
         if not self.is_recommended:
             made = RANDOMIZERS[self.randomizer]
@@ -90,6 +98,8 @@ class RandomizerOptions:
             return named
         assert self.epsilon is not None  # by the rules
         users = USERS if self.users is None else self.users
+        if self.ask:
+            return recommend(domain, epsilon=self.epsilon, users=users, questions=self.ask)
         if like is None:
             return recommend(domain, epsilon=self.epsilon, users=users).randomizer
         return _planned(domain, self.epsilon, users, like)
@@ -145,7 +155,7 @@ class AnswerOptions:
             )
         return document
 
-    def build_survey(self, randomizer: Randomizer) -> Survey:
+    def build_survey(self, randomizer: Randomizer | Recommendation) -> Survey:
         """Return the survey that the options mean."""
         assert self.name is not None  # by the rules
         return Survey(
@@ -189,10 +199,12 @@ RULES = (
         "takes the options of one domain, --segment and no others",
         only=(*DOMAIN_FIELDS, "segment"),
     ),
-    Rule("axis", "names whole domains", excludes=(*DOMAIN_FIELDS, "like")),
+    Rule("axis", "names whole domains", excludes=(*DOMAIN_FIELDS, "like", "ask")),
     *DOMAIN_RULES,
     Rule("users", _SUITS, excludes=("randomizer",)),
     Rule("like", _SUITS, excludes=("randomizer",)),
+    Rule("ask", _SUITS, excludes=("randomizer",)),
+    Rule("ask", "chooses the design without a column", excludes=("like",)),
     Rule("segment_minimum", "is the least size of a segment", needs=("segment",)),
     Rule("settings", "belongs to a randomizer", needs=("randomizer",)),
     Rule(
@@ -253,18 +265,23 @@ def _write_survey(
 ) -> None:
     chosen.check()
     bins = recommended_bins(chosen.epsilon or "") if chosen.is_recommended else None
+    bins = 0 if chosen.ask else bins
     if axes:
         domain, note = product_of(axes, bins=bins)
     else:
         domain, note = asked.domain_and_note(bins=bins)
     like = known.masses(domain, out)
     survey = answers.build_survey(chosen.build_randomizer(domain, like=like))
+    domain = survey.randomizer.domain
     warn_of_epsilon(survey.guarantee.epsilon, seen="one report", stacklevel=1)
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     rows, tables, randomizer = survey._facts(), [], survey.randomizer
     if note := f"{advice_on(domain)} {note}".strip():
         document["note"] = rows["bins"] = note
+    if survey.questions and isinstance(randomizer, MultiscaleWave):
+        rows["asks"] = ", ".join(map(str, survey.questions))
+        tables = [components_table(randomizer)]
     if known.like is not None and isinstance(randomizer, MultiscaleWave):
         rows["components"] = components_text(randomizer, chosen_by=str(known.like))
         tables = [components_table(randomizer)]

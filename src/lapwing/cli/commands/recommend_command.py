@@ -16,7 +16,13 @@ from lapwing.cli.reading.like_options import LikeOptions, components_table, comp
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.answer import TableOptions
 from lapwing.planning.chosen_bins import recommended_bins
-from lapwing.planning.expected_error import UNITS, ErrorByKind, error_meaning, error_text
+from lapwing.planning.expected_error import (
+    UNITS,
+    ErrorByKind,
+    error_meaning,
+    error_text,
+    question_error_text,
+)
 from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
@@ -60,6 +66,11 @@ class GoalOptions:
     refine: bool = option(
         "Simulate the errors instead of reading them from the table.", default=False
     )
+    ask: list[str] | None = option(
+        "A question that the result will be asked, such as 'share above 50000', 'histogram bins "
+        "16', mean, 'quantile 0.5' or curve. The design suits it. May be repeated.",
+        "QUESTION",
+    )
     report_bytes: int | None = option("For categories: the maximum size of a report in bytes.", "N")
     server_seconds: float | None = option(
         "For categories: the maximum processor time to tally and decode, about.", "SECONDS"
@@ -75,6 +86,7 @@ RULES = (
     ),
     Rule("error", "asks how many people are needed", excludes=("users",)),
     Rule("like", "says what to plan for", excludes=("kind",)),
+    Rule("ask", "chooses the design without a column", excludes=("like", "change")),
     Rule(
         "",
         "give --users (how many people will report), or how many are needed: --error or --change",
@@ -109,7 +121,8 @@ def recommend(
     """
     promise = exact_epsilon(epsilon)
     written.check(inputs=[] if known.like is None else [known.like], force=force)
-    domain, note = asked.stored(bins=recommended_bins(promise))
+    # Questions bring their own edges, so bins that nobody declared are chosen with them.
+    domain, note = asked.stored(bins=0 if goal.ask else recommended_bins(promise))
     like = known.masses(domain, out)
     noticing = _noticing(domain, promise, goal)
     found = recommendation(
@@ -123,7 +136,9 @@ def recommend(
         like=like,
         report_bytes=goal.report_bytes,
         server_seconds=goal.server_seconds,
+        questions=goal.ask,
     )
+    domain = found.randomizer.domain
     found = replace(found, reason=f"{found.reason} {note}".rstrip())
     rows = {"domain": domain_text(domain), **_pair(found, goal)}
     document = {"command": "recommend", **found.to_document()}
@@ -131,6 +146,8 @@ def recommend(
         rows["noticed"] = _noticed(**noticing)
         document["noticing"] = noticing
     tables = [_errors(found.expected_error, found.predicted_by, domain)]
+    if found.questions and isinstance(found.randomizer, MultiscaleWave):
+        tables += [_question_errors(found), components_table(found.randomizer)]
     if known.like is not None:
         document["like"] = str(known.like)
         if isinstance(found.randomizer, MultiscaleWave):
@@ -203,6 +220,17 @@ def _kinds(expected: Mapping[str, ErrorByKind]) -> list[str]:
 
 def _of(error: ErrorByKind, kind: str) -> float | None:
     return error.of(kind) if kind in ("typical", *error.by_kind) else None
+
+
+def _question_errors(found: Recommendation) -> Table:
+    """Return the table of the questions, each with its expected error."""
+    known, domain = found.expected_error.questions or {}, found.randomizer.domain
+    rows = [
+        [str(each), question_error_text(each, known[str(each)].typical, domain)]
+        for each in found.questions
+        if str(each) in known
+    ]
+    return grid("root mean square error of each question", ["question", "error"], rows)
 
 
 def _errors(expected: Mapping[str, ErrorByKind], source: str, domain: Domain) -> Table:

@@ -139,7 +139,7 @@ def components_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
 def components_table(randomizer: MultiscaleWave) -> Table:
     """Return the table of the mixture components: a row for each."""
     rows = [
-        [kind, exact_text(size), percent(share)]
+        [kind, exact_text(len(size) if isinstance(size, tuple) else size), percent(share)]
         for kind, size, share in randomizer.components or ()
     ]
     return grid("mixture components", ["component", "width or cells", "people"], rows)

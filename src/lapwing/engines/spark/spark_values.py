@@ -137,7 +137,7 @@ def tally(
     --------
     >>> import lapwing as lw
     >>> counted = lw.engines.spark.tally(spark.read.parquet("reports"), survey)  # doctest: +SKIP
-    >>> survey.decode(counted.tally).median()  # doctest: +SKIP
+    >>> survey.decode(counted.tally).quantile(0.5)  # doctest: +SKIP
     """
     rows = SparkRows.of(df)
     labels = list(columns_by(by))

@@ -395,15 +395,23 @@ class Coarsened(Operator):
     Shape ``[inner rows, size]``. One addition per symbol on top of the inner product.
 
     inner: Its columns are the cells.
-    size: Symbols, at least as many as cells. Cells differ by at most one symbol.
+    size: Symbols, at least as many as cells.
+    starts: First symbol of each cell, increasing from 0. Default: cells that differ by at most one
+        symbol.
     """
 
-    def __init__(self, inner: LinearOperator, *, size: int) -> None:
+    def __init__(
+        self, inner: LinearOperator, *, size: int, starts: Sequence[int] | None = None
+    ) -> None:
         rows, cells = inner.shape
         super().__init__((rows, size))
         self.inner = as_operator(inner)
-        self.cell = cell_of(size, cells)
-        self._starts = np.searchsorted(self.cell, np.arange(cells))
+        if starts is None:
+            self.cell = cell_of(size, cells)
+            self._starts = np.searchsorted(self.cell, np.arange(cells))
+        else:
+            self._starts = np.array(starts, dtype=np.intp)
+            self.cell = np.repeat(np.arange(cells), np.diff(self._starts, append=size))
 
     @property
     def on_cells(self) -> Operator:

@@ -116,7 +116,7 @@ class AdaptiveQuantiles(Mechanism):
     >>> published = lw.release(
     ...     ages, lw.Interval(0, 100, bins=64, outside="clip"), neighbors="replace-one", epsilon=1,
     ...     delta="1e-6", mechanism=AdaptiveQuantiles(steps=20), rng=lw.seeded(1))
-    >>> round(published.distribution.median())
+    >>> round(published.distribution.quantile(0.5))
     40
     """
 

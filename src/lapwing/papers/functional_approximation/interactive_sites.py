@@ -231,7 +231,7 @@ class QuantileSite(InteractiveSite):
     ...         rng=lw.seeded(number))
     ...     for number in (1, 2)]
     >>> release = lw.papers.functional_approximation.quantiles_of_sites(sites)
-    >>> release.people, round(lw.survey.Publication(release).distribution.median())
+    >>> release.people, round(lw.survey.Publication(release).distribution.quantile(0.5))
     (10000, 40)
     """
 
@@ -350,7 +350,7 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
     ...         rng=lw.seeded(number))
     ...     for number in (1, 2)]
     >>> release = lw.papers.functional_approximation.quantiles_of_sites(sites)
-    >>> round(lw.survey.Publication(release).distribution.median())
+    >>> round(lw.survey.Publication(release).distribution.quantile(0.5))
     40
     """
     domain, people = check_sites(sites, AdaptiveQuantiles)
@@ -619,7 +619,7 @@ def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
     ...         rng=lw.seeded(number))
     ...     for number in (1, 2)]
     >>> release = lw.papers.functional_approximation.pursuit_of_sites(sites)
-    >>> round(lw.survey.Publication(release).distribution.median())
+    >>> round(lw.survey.Publication(release).distribution.quantile(0.5))
     40
     """
     domain, people = check_sites(sites, MatchingPursuit)

@@ -271,7 +271,7 @@ class MatchingPursuit(Mechanism):
     >>> published = lw.release(
     ...     ages, lw.Interval(0, 100, bins=64, outside="clip"), neighbors="replace-one", epsilon=1,
     ...     delta="1e-6", mechanism=MatchingPursuit(terms=8), rng=lw.seeded(1))
-    >>> round(published.distribution.median())
+    >>> round(published.distribution.quantile(0.5))
     40
     """
 

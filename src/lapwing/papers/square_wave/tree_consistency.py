@@ -119,6 +119,12 @@ def _cell_estimate(
             f"encoding or subset selection, block {number} does not. Use Hierarchical, or decode "
             "this channel by LeastSquares or ExpectationMaximization"
         )
+    laid = getattr(block.operator, "cell", None)
+    if laid is not None and not np.array_equal(laid, cell_of(size, counts.size)):
+        raise UnsupportedChannelError(
+            f"tree consistency needs cells of equal size, those of block {number} have edges of "
+            "their own. Decode this channel by SpectralPrior"
+        )
     if reports == 0:
         unknown = np.full(counts.size, math.inf)
         return np.zeros(counts.size), unknown, unknown

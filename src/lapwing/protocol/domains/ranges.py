@@ -21,6 +21,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places, check_range, to_places
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.units import to_number
 
 Closed = Literal["left", "right", "both", "neither"]
 """Which ends of a range belong to it."""
@@ -246,6 +247,22 @@ def split_symbol(domain: Domain, place: Places) -> int | None:
     return int(np.argmax(cut))
 
 
+def first_symbol_after(domain: Domain, place: Places) -> int | None:
+    """Return the first bin whose values lie after a place, None where the place cuts a bin.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> ages = Interval(0, 4, bins=4, outside="refuse")
+    >>> ((start, stop),) = to_spans(1, 2.5, ages)
+    >>> first_symbol_after(ages, start), first_symbol_after(ages, stop)
+    (1, None)
+    """
+    if split_symbol(domain, place) is not None:
+        return None
+    return int(_at_or_after(place, symbol_places(domain)[1]).sum())
+
+
 def end_symbol(domain: Domain, place: Places) -> int | None:
     """Return the bin that a place cuts at `low` or `high` of the domain, None where it cuts none.
 
@@ -314,3 +331,22 @@ def held_values(domain: Domain) -> tuple[Vector, Vector]:
     first, last = (np.clip(ends, left[0], right[-1]) for ends in (first, last))
     none = first > last
     return np.where(none, (left + right) / 2, first), np.where(none, (left + right) / 2, last)
+
+
+def range_end(text: str, domain: Domain, *, name: str) -> Any:
+    """Return the end of a range as a question takes it: a date as text, else a number."""
+    number = number_of(text, domain, name=name)
+    return text if domain.unit == "date" else number
+
+
+def number_of(text: str, domain: Domain, *, name: str) -> float:
+    """Return a number, date or time as it was typed. Errors name it, not its value."""
+    if domain.unit != "number":
+        return to_number(text, unit=domain.unit, name=name)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise ArgumentError(name, "must be a number")
+    return number

@@ -36,7 +36,7 @@ from lapwing.randomizers.joint.axis_windows import LARGEST_SET, too_many_sets
 from lapwing.randomizers.joint.box_wave import BoxWave, require_product
 from lapwing.randomizers.joint.hybrid_grid_sizes import block_sizes
 from lapwing.randomizers.mixture import COIN, Component, Mixture, component_groups
-from lapwing.randomizers.numerical.multiscale_wave import BITS
+from lapwing.randomizers.numerical.own_cells import BITS
 
 Sizes = tuple[int | None, int | None]
 """Bins or labels on each axis. None where the axis is not asked about."""

@@ -17,23 +17,28 @@ from lapwing.declared import check_fields
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.categorical.affine_subset_selection import (
     MOST_CELLS,
-    AffineSubsetSelection,
 )
-from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
-from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
 from lapwing.randomizers.mixture import Component, Mixture, component_groups
+from lapwing.randomizers.numerical.own_cells import (
+    BITS,
+    check_in_domain,
+    checked_starts,
+    set_randomizer,
+)
 from lapwing.randomizers.numerical.square_wave import SquareWave, mutual_information_width
 
 Wave = tuple[str, float, float]
 """Component: ("wave", multiple, share), ("subset", cells, share) or ("affine", cells, share)."""
 # The multiple is of the mutual-information width.
+
+OwnCells = tuple[str, tuple[int, ...], float]
+"""("cells", first bin of each cell, share)."""
 
 WHOLE = 256
 """In a table, subsets of this many cells stand for the finest, however many bins there are."""
@@ -81,9 +86,6 @@ DEFAULT_MIXTURES = {
 # columns at once, from the information of the reports. At epsilon 8 the mutual-information width is
 # less than a third of a 256th, so waves several times wider keep more values: windows of 3 and 5
 # bins of 256. See `benchmarks/accuracy/local/large_epsilon.py`.
-
-BITS = 16
-"""Sets of at most so many cells are sent as bits, larger ones by the name of an affine set."""
 
 _LEAST = 0.01
 """Interpolated shares below this are left out."""
@@ -145,7 +147,9 @@ class MultiscaleWave(Mixture[CountTally]):
         Component ``("wave", c, share)`` is a square wave whose width is c times that of
         :class:`SquareWave`. Component ``("subset", cells, share)`` is subset selection on so many
         equal groups of bins, with the set sent as bits. The kind ``"affine"`` is the same with
-        affine sets, sent in 2 or 3 bytes.
+        affine sets, sent in 2 or 3 bytes. Component ``("cells", starts, share)`` has cells of your
+        own, each given by its first bin: ``[0, 51]`` are bins 0 to 50 and the others. It is
+        randomized response or subset selection, whichever has less variance.
 
         Default: a table by epsilon. The document of a survey lists them, so a better table never
         changes a survey.
@@ -192,12 +196,16 @@ class MultiscaleWave(Mixture[CountTally]):
     """
 
     _: KW_ONLY
-    components: Sequence[Wave] | None = None
+    components: Sequence[Wave | OwnCells] | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
         def __init__(
-            self, domain: Domain, epsilon: ExactNumber, *, components: Sequence[Wave] | None = None
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            components: Sequence[Wave | OwnCells] | None = None,
         ) -> None: ...
 
     name: ClassVar[str] = "multiscale-wave"
@@ -222,30 +230,31 @@ class MultiscaleWave(Mixture[CountTally]):
         """Mixture component of each group of people, in the order of the group numbers."""
         return component_groups(self.components or (), self._randomizer)
 
-    def _randomizer(self, kind: str, scale: float) -> Randomizer:
+    def _randomizer(self, kind: str, scale: float | tuple[int, ...]) -> Randomizer:
         size = self.domain.size
-        if kind == "wave":
+        if kind == "wave" and not isinstance(scale, tuple):
             width = min(scale * mutual_information_width(self.epsilon), 1.0)
             # Half a cell less on either side, rounded: the window then has the wave's width.
             points = max(0, round(width * size - 0.5))
             cells = Integers(0, size - 1, outside="clip")  # with all symbols of the domain
             return SquareWave(cells, self.epsilon, width=(points + 0.5) / size)
-        groups = Categories(int(scale))
-        if optimal_size(groups.size, self.epsilon) == 1:
-            return RandomizedResponse(groups, self.epsilon)
-        if kind == "affine":
-            return AffineSubsetSelection(groups, self.epsilon)
-        return SubsetSelection(groups, self.epsilon)
+        if not isinstance(scale, tuple):
+            return set_randomizer(int(scale), self.epsilon, affine=kind == "affine")
+        check_in_domain(scale, size)
+        return set_randomizer(len(scale), self.epsilon, affine=len(scale) > BITS)
 
 
-def _component(row: Any) -> Wave:
+def _component(row: Any) -> Wave | OwnCells:
     try:
-        kind, scale, share = row
-        scale, share = float(scale), float(share)
+        kind, given, share = row
+        cells, share = kind == "cells", float(share)
+        scale = 2.0 if cells else float(given)
     except (TypeError, ValueError):
         raise ArgumentError("components", "must each be (kind, size, share)") from None
-    if kind not in ("wave", "subset", "affine"):
-        raise ArgumentError(f"a component must be a 'wave', a 'subset' or 'affine', got {kind!r}")
+    if kind not in ("wave", "subset", "affine", "cells"):
+        raise ArgumentError(
+            f"a component must be a 'wave', a 'subset', 'affine' or 'cells', got {kind!r}"
+        )
     if not (0 < share <= 1 and 0 < scale < math.inf):
         raise ArgumentError(
             f"the size and the share of a component must be positive, got {scale:g} and {share:g}"
@@ -254,7 +263,7 @@ def _component(row: Any) -> Wave:
         raise ArgumentError(
             f"a component of subsets needs a whole number of at least 2 cells, got {scale:g}"
         )
-    return kind, scale, share
+    return (kind, checked_starts(given), share) if cells else (kind, scale, share)
 
 
 def fitted(table: Sequence[Wave], domain: Domain) -> tuple[Wave, ...]:

@@ -1,0 +1,169 @@
+"""Designs for a share, a histogram and a mean, compared with the default on the same people."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+import lapwing as lw
+from benchmarks.accuracy.local import paired_errors as paired
+from benchmarks.accuracy.local.fresh_columns import DENSITIES, drawn
+from benchmarks.markdown import table
+from lapwing.errors import LapwingWarning
+from lapwing.planning.question_design import MEAN_EPSILON, question_design
+from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.questions import Curve, Histogram, Mean, Question, Share
+
+TITLE = "Designs for questions"
+
+COLUMNS = [
+    "acs_income",
+    "sf_base_pay",
+    "sf_benefits",
+    "airbnb_nyc",
+    *[*DENSITIES][:4],
+]
+"""Named before anything was measured. No design was tuned on them."""
+
+FULL: dict[str, Any] = {
+    "epsilons": [1, 4],
+    "people": [200_000],
+    "repeats": 4,
+    "columns": COLUMNS,
+}
+QUICK: dict[str, Any] = {"epsilons": [4], "people": [20_000], "repeats": 2, "columns": ["ramp"]}
+
+BINS = 256
+
+_FINE = 2048
+"""Bins for a mean, as `recommend` chooses them."""
+
+
+def measure(
+    *, epsilons: Sequence[float], people: Sequence[int], repeats: int, columns: Sequence[str]
+) -> dict[str, Any]:
+    """Return errors and widths of each design and of the default, by question and cell."""
+    return {
+        "cells": [
+            {"epsilon": epsilon, "people": number, "column": name}
+            | _cell(name, epsilon, number, repeats)
+            for epsilon in epsilons
+            for number in people
+            for name in columns
+        ]
+    }
+
+
+def _counts(name: str, people: int) -> Any:
+    """Return a column of so many people in fine bins, drawn once with replacement."""
+    fine = drawn(name, bins=_FINE) if name in DENSITIES else paired.real(name, bins=_FINE)
+    rng = np.random.default_rng([crc32(name.encode()), people])
+    return rng.multinomial(people, fine.counts / fine.people)
+
+
+def _cell(name: str, epsilon: float, people: int, repeats: int) -> dict[str, Any]:
+    fine = _counts(name, people)
+    coarse = fine.reshape(BINS, -1).sum(axis=1)
+    below = np.cumsum(coarse) / people
+    edges = [(int(np.argmax(below >= level)) + 1) / BINS for level in (0.5, 0.75)]
+    shares = [Share(above=min(max(edge, 1 / BINS), 1 - 1 / BINS)) for edge in edges]
+    sixteen = Histogram(bins=16)
+    domain, wide = (lw.Interval(0, 1, bins=bins, outside="clip") for bins in (BINS, _FINE))
+    asked: dict[str, tuple[lw.Interval, list[Question], Sequence[Question]]] = {
+        f"share {number}": (domain, [share], [share]) for number, share in enumerate(shares)
+    }
+    asked["share and curve"] = domain, [shares[0], Curve()], [shares[0]]
+    asked["histogram"] = domain, [sixteen], [sixteen]
+    asked["histogram and curve"] = domain, [sixteen, Curve()], [sixteen]
+    if epsilon >= MEAN_EPSILON:  # below, it is the default
+        asked["mean"] = wide, [Mean()], [Mean()]
+    found: dict[str, Any] = {}
+    rng = np.random.default_rng([crc32(name.encode()), people, round(1000 * epsilon)])
+    usual = [_answers(lw.MultiscaleWave(domain, epsilon), coarse, rng) for _ in range(repeats)]
+    for key, (laid, questions, measured) in asked.items():
+        chosen = question_design(laid, exact_epsilon(epsilon), questions, users=people)
+        design = lw.MultiscaleWave(laid, epsilon, components=chosen.components)
+        counts = fine if laid is wide else coarse
+        own = [_answers(design, counts, rng) for _ in range(repeats)]
+        truth = lw.Distribution.of_counts(counts, laid)
+        flat = lw.Distribution.of_counts(coarse, domain)
+        (question,) = measured
+        found[key] = {
+            "own": _figures(own, truth, question),
+            "default": _figures(usual, truth if question != Mean() else flat, question),
+        }
+    return {"questions": found}
+
+
+def _answers(randomizer: Any, counts: Any, rng: np.random.Generator) -> lw.Distribution:
+    tally = lw.simulate(randomizer, counts, rng=rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LapwingWarning)
+        return lw.SpectralPrior().decode(randomizer.channel, tally)
+
+
+def _figures(
+    results: list[lw.Distribution], truth: lw.Distribution, question: Question
+) -> dict[str, float]:
+    """Return the RMSE of a question, the mean width and coverage of its intervals, and W1."""
+    known = np.atleast_1d(truth.answer(question).value)
+    errors, widths, inside, distances = [], [], [], []
+    for result in results:
+        answer = result.answer(question)
+        low, high = np.atleast_1d(answer.low), np.atleast_1d(answer.high)
+        errors.append(np.mean(np.square(np.atleast_1d(answer.value) - known)))
+        widths.append(np.mean(high - low))
+        inside.append(np.mean((low <= known) & (known <= high)))
+        distances.append(lw.distances.wasserstein(result, truth, grid=BINS))
+    return {
+        "rmse": math.sqrt(np.mean(errors)),
+        "width": float(np.mean(widths)),
+        "coverage": float(np.mean(inside)),
+        "w1": float(np.mean(distances)),
+    }
+
+
+def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Return a row for each question, epsilon and number of people."""
+    lines = []
+    keys = dict.fromkeys(key for cell in measured["cells"] for key in cell["questions"])
+    for key in keys:
+        for epsilon in settings["epsilons"]:
+            for people in settings["people"]:
+                here = [
+                    cell["questions"][key]
+                    for cell in measured["cells"]
+                    if (cell["epsilon"], cell["people"]) == (epsilon, people)
+                    and key in cell["questions"]
+                ]
+                if not here:
+                    continue
+                ratios = [_ratio(here, figure) for figure in ("rmse", "width", "w1")]
+                coverage = np.mean([one["own"]["coverage"] for one in here])
+                row = [key, f"{epsilon:g}", f"{people:,}", *ratios, f"{100 * coverage:.0f}%"]
+                lines.append(row)
+    heads = ["question", "ε", "people", "error", "width", "W1 of the curve", "coverage"]
+    return "\n\n".join(
+        [
+            f"{len(settings['columns'])} columns ({', '.join(settings['columns'])}), "
+            f"{settings['repeats']} repeats. Shares are above median and upper quartile, the "
+            "histogram has 16 equal cells. A figure is that of the recommended design over "
+            "that of the default on 256 bins. Shown is the geometric mean over the columns, with "
+            "its standard error. The error is the root mean square about the people in the data. "
+            "The width is that of the 95% interval, and coverage is of the design's own intervals.",
+            table(heads, lines, texts=1),
+        ]
+    )
+
+
+def _ratio(cells: list[dict[str, Any]], figure: str) -> str:
+    logs = np.log([cell["own"][figure] / cell["default"][figure] for cell in cells])
+    mean = math.exp(logs.mean())
+    if logs.size < 2:
+        return f"{mean:.2f}"
+    return f"{mean:.2f} ± {mean * logs.std(ddof=1) / math.sqrt(logs.size):.2f}"

@@ -1,0 +1,77 @@
+"""The cells of bins that answer questions exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import Places
+from lapwing.protocol.domains.ranges import end_symbol, first_symbol_after
+from lapwing.protocol.domains.units import to_text
+from lapwing.questions import Histogram, Question, Share, label_of, other_side
+
+
+def cell_starts(questions: Iterable[Question], domain: Domain) -> tuple[int, ...]:
+    """Return the first bin of each cell that answers questions exactly.
+
+    Parameters
+    ----------
+    questions : iterable of Question
+        Shares and histograms. Other questions have no edges.
+    domain : Interval or Integers
+        Domain with bins. Missing values get a cell of their own.
+
+    Returns
+    -------
+    tuple of int
+        Numbers of bins, increasing, from 0.
+
+    Raises
+    ------
+    ArgumentError
+        When a question has an end inside a bin. The message names it and the nearest edges.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> ages = lw.Interval(0, 100, bins=10)
+    >>> cell_starts([lw.questions.Share(above=30), lw.questions.Share(at_most=70)], ages)
+    (0, 3, 7)
+    """
+    starts = {0} if domain.missing_index is None else {0, domain.missing_index}
+    for question in questions:
+        if isinstance(question, Share) and question.label is not None:
+            symbol = int(domain.index([label_of(question.label, domain, name="label")])[0])
+            starts |= {symbol, symbol + 1}
+        elif isinstance(question, Share | Histogram):
+            for words, place in question._ends(domain):
+                starts.add(_symbol_after(words, place, domain))
+    return tuple(sorted(start for start in starts if start < domain.size))
+
+
+def _symbol_after(words: str, place: Places, domain: Domain) -> int:
+    point, unit = float(place.points), domain.unit
+    ordered: Any = domain
+    if point > float(ordered.high):  # behind the last whole number
+        return domain.size if domain.above_index is None else domain.above_index
+    symbol = first_symbol_after(domain, place)
+    if symbol is not None:
+        return symbol
+    if end_symbol(domain, place) is not None:
+        raise ArgumentError(
+            f"{words!r} separates people with exactly {to_text(point, unit=unit)} from their bin. "
+            f"Declare this value as an atom of the domain"
+        )
+    edges = np.unique([*domain.left, *domain.right])
+    if point in edges:
+        raise other_side(words, domain)
+    after = int(np.searchsorted(edges, point))
+    around = " and ".join(to_text(float(edge), unit=unit) for edge in edges[after - 1 : after + 1])
+    raise ArgumentError(
+        f"{words!r} is not at an edge of the bins: the nearest are {around}. Ask about one of "
+        "these, declare bins with this edge, or leave the bins out so that they are chosen"
+    )

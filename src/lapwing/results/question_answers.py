@@ -1,0 +1,293 @@
+"""The answer of a distribution to one question of :mod:`lapwing.questions`.
+
+Every number is that of :mod:`lapwing.results.answers` and of the methods of a distribution. Here a
+question only finds the one that answers it, and a point that says little is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.units import to_number, to_text
+from lapwing.questions import (
+    MISSING,
+    Curve,
+    Histogram,
+    Mean,
+    Quantile,
+    Question,
+    Share,
+    label_of,
+    read,
+)
+from lapwing.results.answer_documents import AskedRange
+from lapwing.results.answers import cdf_columns, number_row, share_row
+from lapwing.results.band import Target
+from lapwing.results.circle import NO_MIDDLE
+from lapwing.results.counted import whom_of
+from lapwing.results.exact_values import NO_ERROR, is_exact
+from lapwing.results.range_answers import range_row
+from lapwing.results.rounding import (
+    interval_text,
+    number_text,
+    number_writer,
+    percent,
+)
+from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
+
+ASKS = "asks"
+"""The entry of a provenance with the questions of a survey. Without one it asks the curve."""
+
+WIDE = 0.5
+"""Part of the range from which on an interval says so little that its point is left out."""
+
+TOO_WIDE = (
+    "the interval spans half of the range or more, and the survey does not ask this, so there is "
+    "no point"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The answer to one question, with its interval.
+
+    Parameters
+    ----------
+    question : Question
+        A question of :mod:`lapwing.questions`.
+    value : object
+        Share, mean or quantile. Several quantiles, the cells of a histogram and the points of the
+        curve are arrays. None, and NaN in an array, where there is no point.
+    low, high : object
+        Ends of the pointwise intervals, in the form of `value`. None without an error distribution.
+    level : float
+        Confidence level of each interval.
+    target : {"empirical", "population"}
+        Whom the intervals are about.
+    about : str
+        The same in words.
+    note : str or None
+        Why a point or an interval is missing.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> ages, bins = [25] * 400 + [45] * 600, lw.Interval(0, 100, bins=4)
+    >>> rng = lw.seeded(1)  # for this example only
+    >>> published = lw.release(ages, bins, epsilon=1, neighbors="replace-one", rng=rng)
+    >>> answer = published.distribution.answer(lw.questions.Share(above=25))
+    >>> round(answer.value, 2), answer.low < 0.6 < answer.high, answer.about
+    (0.6, True, 'the people in the data')
+    """
+
+    question: Question
+    value: Any
+    low: Any
+    high: Any
+    level: float
+    target: Target
+    about: str
+    note: str | None = None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form.
+
+        Returns
+        -------
+        dict
+            JSON object. A number that there is not is None, and one beyond the range also.
+        """
+        return {
+            "question": self.question.to_document(),
+            "value": _plain(self.value),
+            "low": _plain(self.low),
+            "high": _plain(self.high),
+            "level": self.level,
+            "target": self.target,
+            "about": self.about,
+            "note": self.note,
+        }
+
+
+def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, Any]]:
+    """Return a row for each number of answers: plain for a file, and as `text` and `interval`.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+    domain : Domain
+        Domain of the result.
+    """
+    return [row for answer in answers for row in _texts(answer, domain)]
+
+
+def _texts(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
+    asked = answer.question
+    if isinstance(asked, Curve):
+        raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
+    parts = [str(asked)]
+    if isinstance(asked, Histogram):
+        ends = asked.places(domain)
+        texts = [end if isinstance(end, str) else to_text(end, unit=domain.unit) for end in ends]
+        parts = [f"{low} to {high}" for low, high in pairwise(texts)]
+    if isinstance(asked, Quantile):
+        parts = [str(Quantile(each)) for each in asked.probabilities]
+    numbers = isinstance(asked, Mean | Quantile)
+    write = number_writer(domain.unit) if numbers else percent
+    columns = [_entries(each, len(parts)) for each in (answer.value, answer.low, answer.high)]
+    found = []
+    for part, *given in zip(parts, *columns, strict=True):
+        row = _numbered(given, domain) if numbers else dict(zip(_ENDS, given, strict=True))
+        found.append(
+            {
+                "question": part,
+                **dict(zip(_ENDS, map(_plain, given), strict=True)),
+                "note": answer.note,
+                "text": number_text(row, write, domain.unit),
+                "interval": interval_text(row, write, domain.unit),
+            }
+        )
+    return found
+
+
+_ENDS = ("value", "low", "high")
+
+
+def _entries(value: Any, count: int) -> list[Any]:
+    """Return the numbers of an answer in a list, None where there is none."""
+    several = value.tolist() if isinstance(value, np.ndarray) else [value] * count
+    return [None if isinstance(each, float) and math.isnan(each) else each for each in several]
+
+
+def _numbered(given: Sequence[Any], domain: Domain) -> Any:
+    """Return a value and the ends of its interval as a row of :mod:`lapwing.results.answers`."""
+    value, low, high = (None if each is None else _number(each, domain) for each in given)
+    ends = None if low is None or high is None else (low, high)
+    row = number_row(0.0 if value is None else value, ends, domain)
+    return row if value is not None else {**row, "value": None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [_plain(each) for each in value.tolist()]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, int | str) else str(value)
+
+
+_Row = tuple[Any, Any, Any, str | None]
+"""A value, the ends of its interval, and why one is missing."""
+
+
+def answer_question(result: Any, question: Any, *, level: float, target: Target) -> Answer:
+    """Return the answer of a distribution to a question, as its method `answer` describes it.
+
+    Parameters
+    ----------
+    result : Distribution
+    question : Question or str
+    level : float
+    target : {"empirical", "population"}
+    """
+    asked: Question = read(question)
+    how: dict[str, Any] = {"level": level, "target": target}
+    domain = result.domain
+    if not domain.ordered and not isinstance(asked, Share):
+        raise ArgumentError(f"{asked} is for numbers. For labels use Share(label=...)")
+    if isinstance(asked, Quantile | Curve) and domain.circular:
+        raise ArgumentError(
+            f"{asked} needs a place on the circle from which values are counted. Use "
+            "quantile(..., start=...)"
+        )
+    reason = reason_of(result)
+    rows = _rows(result, asked, how)
+    of_missing = isinstance(asked, Share) and asked.label in ("missing", MISSING)
+    if reason is not None and not (of_missing and reason == HARDLY_ANYBODY):
+        rows = [(None, None, None, reason) for _ in rows]
+    if withheld(result, asked):
+        rows = [_without_wide_point(row, asked, domain) for row in rows]
+    notes = [note for *_, note in rows if note is not None]
+    if not notes and rows[0][1] is None and is_exact(result):
+        notes = [NO_ERROR]
+    values, low, high = (_joined(column, asked) for column in list(zip(*rows, strict=True))[:3])
+    return Answer(
+        asked, values, low, high, level, target, whom_of(result, target), next(iter(notes), None)
+    )
+
+
+def withheld(result: Any, asked: Question) -> bool:
+    """Return whether a survey did not ask this, so that it is answered without a point if wide."""
+    asks = [read(each) for each in result.provenance.get(ASKS, ())]
+    return bool(asks) and asked not in asks and Curve() not in asks
+
+
+def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
+    domain = result.domain
+    if isinstance(asked, Share):
+        if asked.label is not None:
+            row = share_row(result, label_of(asked.label, domain, name="label"), **how)
+        elif not domain.ordered:
+            raise ArgumentError(f"{asked} asks about numbers. For labels use Share(label=...)")
+        else:
+            row = range_row(result, AskedRange(asked.low, asked.high, asked.closed), **how)
+        return [_share(row)]
+    if isinstance(asked, Histogram):
+        cells = [AskedRange(_typed(low), _typed(high)) for low, high in asked.cells(domain)]
+        return [_share(range_row(result, each, **how)) for each in cells]
+    if isinstance(asked, Mean):
+        value, interval = result.mean(), result.mean_interval(**how)
+        return [(value, *(interval or (None, None)), NO_MIDDLE if value is None else None)]
+    if isinstance(asked, Quantile):
+        return [_quantile(result, each, how) for each in asked.probabilities]
+    columns = cdf_columns(result, result.confidence_band(**how))
+    return [(*each, None) for each in zip(*columns.values(), strict=True)]
+
+
+def _typed(place: Any) -> str | None:
+    return place if place is None or isinstance(place, str) else repr(place)
+
+
+def _share(row: Any) -> _Row:
+    return row["share"], row["low"], row["high"], row.get("reason")
+
+
+def _quantile(result: Any, probability: float, how: dict[str, Any]) -> _Row:
+    interval = result.quantile_interval(probability, **how)
+    value = result.quantile(probability)
+    return (value.item() if value.dtype.kind == "f" else value, *(interval or (None, None)), None)
+
+
+def _without_wide_point(row: _Row, asked: Question, domain: Any) -> _Row:
+    """Return a row without its point where the interval spans half of what it could be."""
+    value, low, high, note = row
+    if low is None or value is None:
+        return row
+    if isinstance(asked, Mean | Quantile):
+        span = float(domain.right[-1]) - float(domain.left[0])
+        width = _number(high, domain) - _number(low, domain)
+    else:
+        span, width = 1.0, high - low
+    return (None, low, high, note or TOO_WIDE) if not width < WIDE * span else row
+
+
+def _number(value: Any, domain: Any) -> float:
+    """Return an end of an interval as a number: beyond the range it is one in every unit."""
+    return value if isinstance(value, float) else to_number(value, unit=domain.unit, name="an end")
+
+
+def _joined(column: tuple[Any, ...], asked: Question) -> Any:
+    """Return the one number of a question, or an array of its numbers. None where all are none."""
+    several = isinstance(asked, Histogram | Curve) or len(column) > 1
+    if not several or all(each is None for each in column):
+        return column[0]
+    if all(each is None or isinstance(each, float) for each in column):
+        return np.array([math.nan if each is None else each for each in column])
+    return np.array(column, dtype=object)
