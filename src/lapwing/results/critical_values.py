@@ -24,8 +24,8 @@ _HALVINGS = 60
 _FEW, _MOST_STEPS = 3.0, 48
 """Standard deviation in people below which errors are whole numbers, and the largest of them."""
 
-MOSTLY_ZERO = 0.5
-"""Variance in people below which noise on counts is zero in two of three, and one person else.
+MOSTLY_ZERO = 0.3
+"""Variance in people below which noise on counts is zero in four of five, and one person else.
 
 A normal interval may then be shorter than one person. Above, it is long enough, or nearly.
 """
