@@ -23,7 +23,9 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from itertools import pairwise
@@ -32,7 +34,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing.documents import nearest, quoted
-from lapwing.errors import ArgumentError, DomainError, FormatError, kind_of
+from lapwing.errors import ArgumentError, DomainError, FormatError, WeakAnswerWarning, kind_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.label_text import place_of
@@ -53,8 +55,6 @@ MOST_CELLS = 4096
 MISSING = "(missing)"
 """The name of missing values in a table of shares."""
 
-_LEAST_EDGES = 2
-
 _ROUNDING = 1e-12
 """Part of a range by which two computations of one edge may differ."""
 
@@ -64,6 +64,10 @@ class _Asked:
 
     word: ClassVar[str]
     """The first word of the string form, and the kind in the JSON form."""
+
+    def __str__(self) -> str:
+        """Return the string form."""
+        return self.word
 
     def edges(self, domain: Domain) -> tuple[float, ...]:
         """Return the places that must be edges of bins for an exact answer.
@@ -295,7 +299,7 @@ class Histogram(_Asked):
             if isinstance(edges, str | bytes | Mapping) or not isinstance(edges, Iterable):
                 raise ArgumentError(f"edges must be a list, got {kind_of(edges)}")
             texts = tuple(_value_text(edge, name="an edge") for edge in edges)
-            if not _LEAST_EDGES <= len(texts) <= MOST_CELLS + 1 or None in texts:
+            if not 2 <= len(texts) <= MOST_CELLS + 1 or None in texts:
                 raise ArgumentError(f"edges must be 2 to {MOST_CELLS + 1} values, got {len(texts)}")
             object.__setattr__(self, "cell_edges", texts)
         else:
@@ -466,10 +470,6 @@ class Mean(_Asked):
 
     word: ClassVar[str] = "mean"
 
-    def __str__(self) -> str:
-        """Return the string form."""
-        return self.word
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Quantile(_Asked):
@@ -524,10 +524,6 @@ class Curve(_Asked):
     """
 
     word: ClassVar[str] = "curve"
-
-    def __str__(self) -> str:
-        """Return the string form."""
-        return self.word
 
 
 Question = Share | Histogram | Mean | Quantile | Curve
@@ -778,3 +774,26 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
             f"--segment: {names}"
         )
     raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
+
+
+def asks_document(questions: Sequence[Question]) -> dict[str, Any]:
+    """Return what documents and results say of questions. Nothing for the whole curve."""
+    asks = [each.to_document() for each in questions]
+    return {"asks": asks} if asks else {}
+
+
+def asks_of(document: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the questions of a survey's document. FormatError where they are no list."""
+    asks = document.get("asks", [])
+    if not isinstance(asks, list):
+        raise FormatError(f"the questions of a survey must be a list, got {kind_of(asks)}")
+    return tuple(asks)
+
+
+@contextmanager
+def quiet_about_the_curve(questions: Sequence[Question]) -> Iterator[None]:
+    """Give no warning that the curve is little known, where the questions do not ask for it."""
+    with warnings.catch_warnings():
+        if questions and Curve() not in questions:
+            warnings.simplefilter("ignore", WeakAnswerWarning)
+        yield

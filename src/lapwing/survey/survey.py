@@ -55,9 +55,14 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally, check_observation
 from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
-from lapwing.questions import Question, read_questions
+from lapwing.questions import (
+    Question,
+    asks_document,
+    asks_of,
+    quiet_about_the_curve,
+    read_questions,
+)
 from lapwing.registry import DECODERS, RANDOMIZERS
-from lapwing.survey.survey_questions import asks_document, asks_of, quiet_about_the_curve
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
