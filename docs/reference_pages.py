@@ -384,7 +384,9 @@ The commands end with these codes. With `--json` an error is also one JSON docum
 
 def errors_page() -> str:
     """Return the page of the errors, the warnings and the exit codes."""
-    rows, fields = [], []
+    rows: list[list[str]] = []
+    of_all = _parameters(LapwingError).items()
+    fields = [[f"`LapwingError.{name}`", text] for name, text in of_all]
     for depth, made in _below(LapwingError):
         bases = [base for base in made.__mro__ if base.__module__ == "builtins"]
         rows.append(
@@ -398,7 +400,7 @@ def errors_page() -> str:
         fields += [
             [f"`{made.__name__}.{name}`", text]
             for name, text in _parameters(made).items()
-            if name != "message"
+            if name != "message" and "__init__" in vars(made)
         ]
     warned = [[f"`{made.__name__}`", _says(made)] for _, made in _below(LapwingWarning)]
     codes = []

@@ -18,8 +18,8 @@ import pytest
 import lapwing as lw
 from lapwing.declared import declared_fields
 from lapwing.documents import nearest
-from lapwing.public_names import KNOWN_AS, RENAMED
-from lapwing.registry import DECODERS, GROUPS, HOMES, RANDOMIZERS
+from lapwing.public_names import RENAMED
+from lapwing.registry import DECODERS, GROUPS, HOMES, KNOWN_AS, RANDOMIZERS
 from tests.rows import each
 
 NAMESPACES = [

@@ -356,7 +356,7 @@ def range_query_error(
     0.125
     """
     if not 0 < width <= 1:
-        raise ArgumentError(f"the width of a range query must be in (0, 1], got {width}")
+        raise ArgumentError("width", "must be in (0, 1]", str(width))
     one, two = curves_of(first, second)
     low = min(one.left[0], two.left[0])
     length = max(one.right[-1], two.right[-1]) - low

@@ -68,28 +68,32 @@ class LapwingError(Exception):
 
     Parameters
     ----------
-    subject : str
-        The argument that is wrong, by its name, or a whole sentence about something else.
+    argument : str
+        Name of the argument that is wrong. Without a requirement: a whole sentence about something
+        else, and the attribute is None.
     requirement : str, optional
-        What must hold of the argument, with its verb: "must be at least 1".
+        The verb and the rest of what must hold of it: "must be at least 1".
     received : str, optional
-        What came, as it may be shown: a setting, or the kind or size of data, never a value of it.
+        The value of a setting, or the kind or size of data, and never a value of data.
     advice : str, optional
-        What to do.
+        The way out: "Leave it out".
     others : tuple of str, optional
         Further arguments that `requirement` and `advice` name.
     position : int, optional
         Index of the first offending value or report in its batch.
 
-    Attributes
-    ----------
-    argument : str or None
-        The argument. None where the error is about none.
+    Examples
+    --------
+    >>> error = ArgumentError("limit", "must be at least 1", "0", "Leave it out")
+    >>> error.argument, str(error)
+    ('limit', 'limit must be at least 1, got 0. Leave it out')
+    >>> error.worded(lambda argument: f"--{argument}")
+    '--limit must be at least 1, got 0. Leave it out'
     """
 
     def __init__(
         self,
-        subject: str,
+        argument: str,
         requirement: str | None = None,
         received: str | None = None,
         advice: str | None = None,
@@ -97,10 +101,20 @@ class LapwingError(Exception):
         others: tuple[str, ...] = (),
         position: int | None = None,
     ) -> None:
-        self.argument = None if requirement is None else subject
-        self.requirement, self.received, self.advice = requirement, received, advice
-        self.others, self.position = others, position
-        super().__init__(subject if requirement is None else self.worded())
+        self.argument = None if requirement is None else argument
+        self.requirement = requirement
+        self.received = received
+        self.advice = advice
+        self.others = others
+        self.position = position
+        super().__init__(argument if requirement is None else self.worded())
+
+    def __init_subclass__(cls) -> None:
+        """Document the parameters of a class without a constructor of its own."""
+        if "__init__" not in vars(cls):
+            _, heading, rest = (LapwingError.__doc__ or "").partition("    Parameters\n")
+            parameters = heading + rest.partition("\n    Examples")[0]
+            cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{parameters}    "
 
     def worded(self, named: Callable[[str], str] = str) -> str:
         """Return the sentence, with the names that a reader typed in the place of the arguments.
@@ -109,13 +123,19 @@ class LapwingError(Exception):
         ----------
         named : callable
             Returns what the reader typed for an argument. Default: the argument, as in Python.
+
+        Returns
+        -------
+        str
+            What must hold, what came, what to do.
         """
         if self.argument is None or self.requirement is None:
             return str(self)
         names = "|".join(map(re.escape, self.others))
 
         def said(text: str) -> str:
-            return re.sub(rf"\b({names})\b", lambda found: named(found[0]), text) if names else text
+            whole = rf"(?<![\w-])(?:{names})(?![\w-])"
+            return re.sub(whole, lambda found: named(found[0]), text) if names else text
 
         received = "" if self.received is None else f", got {self.received}"
         advice = "" if self.advice is None else f". {said(self.advice)}"
@@ -204,16 +224,7 @@ class UnsupportedChannelError(LapwingError, TypeError):
 
 
 class ArgumentError(LapwingError, ValueError):
-    """An argument out of its legal range.
-
-    Examples
-    --------
-    >>> error = ArgumentError("limit", "must be at least 1", "0", "Leave it out")
-    >>> error.argument, str(error)
-    ('limit', 'limit must be at least 1, got 0. Leave it out')
-    >>> error.worded(lambda argument: f"--{argument}")
-    '--limit must be at least 1, got 0. Leave it out'
-    """
+    """An argument out of its legal range."""
 
 
 class StoreError(LapwingError, RuntimeError):

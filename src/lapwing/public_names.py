@@ -43,35 +43,6 @@ RENAMED = {
 }
 """Names that are called otherwise now, and an expression for each."""
 
-KNOWN_AS = {
-    "grr": "lw.RandomizedResponse (generalized randomized response)",
-    "krr": "lw.RandomizedResponse (k-ary randomized response)",
-    "rr": "lw.RandomizedResponse",
-    "ue": "lw.randomizers.UnaryEncoding",
-    "sue": "lw.randomizers.UnaryEncoding (symmetric unary encoding)",
-    "oue": "lw.randomizers.OptimizedUnaryEncoding",
-    "ss": "lw.SubsetSelection",
-    "hr": "lw.randomizers.HadamardResponse",
-    "lh": "lw.papers.baselines.LocalHashing",
-    "blh": "lw.papers.baselines.LocalHashing",
-    "olh": "lw.papers.baselines.LocalHashing (optimized local hashing)",
-    "sw": "lw.SquareWave",
-    "pm": "lw.randomizers.Piecewise (piecewise mechanism)",
-    "duchi": "lw.papers.baselines.StochasticRounding",
-    "cp": "lw.randomizers.CompressivePrivatization",
-    "hh": "lw.papers.square_wave.Hierarchical",
-    "em": "lw.decoders.ExpectationMaximization()",
-    "ems": "lw.decoders.ExpectationMaximization(smoothed=True)",
-    "hdg": "lw.papers.baselines.HybridGrids (hybrid-dimensional grids)",
-    "tdg": "lw.papers.baselines.HybridGrids (of blocks of both attributes)",
-    "ahead": "lw.papers.baselines.AdaptiveTree",
-    "admm": 'lw.papers.square_wave.TreeConsistency(method="admm")',
-    "laplace": "lw.release, which chooses the noise for your epsilon and delta",
-    "gaussian": "lw.release, which chooses the noise for your epsilon and delta",
-    "histogram": "lw.release, or lw.Survey for reports",
-}
-"""What the literature calls them, in small letters, and what to use."""
-
 
 Names = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 
@@ -107,7 +78,7 @@ def with_directions(
 
 def _direction(name: str, names: list[str]) -> str:
     """Return the words that say where a name is, or which one is near."""
-    from lapwing.registry import HOMES, near_name  # not needed to import lapwing
+    from lapwing.registry import HOMES, KNOWN_AS, near_name  # not needed to import lapwing
 
     places = {
         offered: f"lw.{module}.{offered}"

@@ -19,28 +19,39 @@ import lazy_loader
 from lapwing.documents import nearest, quoted
 from lapwing.errors import ArgumentError, kind_of
 
-_ACRONYMS = {
-    "grr": "randomized-response",
-    "krr": "randomized-response",
-    "rr": "randomized-response",
-    "sue": "unary-encoding",
-    "ue": "unary-encoding",
-    "oue": "optimized-unary-encoding",
-    "ss": "subset-selection",
-    "hr": "hadamard-response",
-    "lh": "local-hashing",
-    "olh": "local-hashing",
-    "sw": "square-wave",
-    "pm": "piecewise",
-    "cp": "compressive-privatization",
-    "hh": "hierarchical",
-    "em": "expectation-maximization",
-    "ems": "expectation-maximization",
-    "admm": "tree-consistency",
-    "hdg": "hybrid-grids",
-    "tdg": "hybrid-grids",
+KNOWN_AS = {
+    "grr": "lw.RandomizedResponse (generalized randomized response)",
+    "krr": "lw.RandomizedResponse (k-ary randomized response)",
+    "rr": "lw.RandomizedResponse",
+    "ue": "lw.randomizers.UnaryEncoding",
+    "sue": "lw.randomizers.UnaryEncoding (symmetric unary encoding)",
+    "oue": "lw.randomizers.OptimizedUnaryEncoding",
+    "ss": "lw.SubsetSelection",
+    "hr": "lw.randomizers.HadamardResponse",
+    "lh": "lw.papers.baselines.LocalHashing",
+    "blh": "lw.papers.baselines.LocalHashing",
+    "olh": "lw.papers.baselines.LocalHashing (optimized local hashing)",
+    "sw": "lw.SquareWave",
+    "pm": "lw.randomizers.Piecewise (piecewise mechanism)",
+    "duchi": "lw.papers.baselines.StochasticRounding",
+    "cp": "lw.randomizers.CompressivePrivatization",
+    "hh": "lw.papers.square_wave.Hierarchical",
+    "em": "lw.decoders.ExpectationMaximization()",
+    "ems": "lw.decoders.ExpectationMaximization(smoothed=True)",
+    "hdg": "lw.papers.baselines.HybridGrids (hybrid-dimensional grids)",
+    "tdg": "lw.papers.baselines.HybridGrids (of blocks of both attributes)",
+    "ahead": "lw.papers.baselines.AdaptiveTree",
+    "admm": 'lw.papers.square_wave.TreeConsistency(method="admm")',
+    "laplace": "lw.release, which chooses the noise for your epsilon and delta",
+    "gaussian": "lw.release, which chooses the noise for your epsilon and delta",
+    "histogram": "lw.release, or lw.Survey for reports",
 }
-"""What the literature calls them, in small letters."""
+"""What the literature calls them, in small letters, and what to use."""
+
+
+def _kebab(name: str) -> str:
+    """Return the name of a class as documents write it: square-wave for SquareWave."""
+    return re.sub(r"\B([A-Z])", r"-\1", name).lower()
 
 
 def hint(word: str, table: Mapping[str, Any]) -> str:
@@ -51,7 +62,8 @@ def hint(word: str, table: Mapping[str, Any]) -> str:
     >>> hint("EMS", {"expectation-maximization": None}), hint("x", {})
     (' (did you mean expectation-maximization?)', '')
     """
-    name = _ACRONYMS.get(word.lower())
+    place = re.split(r"[ (]", KNOWN_AS.get(word.lower(), ""))[0]
+    name = _kebab(place.rpartition(".")[2])
     return f" (did you mean {name}?)" if name in table else nearest(word, table)
 
 
@@ -74,8 +86,7 @@ class Registry(Mapping[str, type[Any]]):
         self.kind = kind
         self.protocol = protocol
         self._homes = {
-            re.sub(r"\B([A-Z])", r"-\1", name).lower(): f"{HOMES.get(name, folder)}:{name}"
-            for name in classes.split()
+            _kebab(name): f"{HOMES.get(name, folder)}:{name}" for name in classes.split()
         }
         self._registered: dict[str, type[Any]] = {}
 

@@ -72,11 +72,11 @@ def test_dates_and_negative_numbers(tmp_path: Path, done: Program) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--low", "0"), "leave --low out"),
-        (("--high", "9"), "leave --high out"),
-        (("--low", "0", "--high", "9"), "leave --low, --high out"),
-        (("--bins", "4"), "leave --bins out"),
-        (("--scale", "log"), "leave --scale out"),
+        (("--low", "0"), "Leave --low out"),
+        (("--high", "9"), "Leave --high out"),
+        (("--low", "0", "--high", "9"), "Leave --low and --high out"),
+        (("--bins", "4"), "Leave --bins out"),
+        (("--scale", "log"), "Leave --scale out"),
         (("--integers", "0", "9"), "one domain"),
     ],
 )

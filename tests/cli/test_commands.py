@@ -368,7 +368,7 @@ def test_decoders_without_a_signed_estimate_say_so(
 ) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
     decode = ("decode", "survey.json", "tally.json", "--set", "signed=true")
-    assert "Name it with --decoder" in lapwing(*decode).err
+    assert "Add --decoder" in lapwing(*decode).err
     run = lapwing(*decode, "--decoder", "expectation-maximization")
     assert run.code == 2 and "parameter 'signed'" in run.err
 

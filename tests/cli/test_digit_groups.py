@@ -134,7 +134,7 @@ def test_every_command_reads_them(
     [
         (("--thousands", ";"), "--thousands must be"),
         (("--thousands", ",", "--decimal", ","), "must be two marks, both are ,"),
-        (("--thousands", ".", "--decimal", "."), "say --decimal ,"),
+        (("--thousands", ".", "--decimal", "."), "say --decimal=','"),
     ],
 )
 def test_marks_that_cannot_be_are_refused(

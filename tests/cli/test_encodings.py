@@ -122,7 +122,7 @@ def test_what_is_no_csv_has_none(tmp_path: Path) -> None:
     table = pa.table({"x": [1.0]})
     parquet.write_table(table, tmp_path / "t.parquet")
     reading = Reading(encoding="cp1252")
-    with pytest.raises(ArgumentError, match="--encoding is for CSV"):
+    with pytest.raises(ArgumentError, match="encoding is for CSV"):
         lw.engines.arrow.summarize(tmp_path / "t.parquet", SIZES, reading=reading)
     with pytest.raises(ArgumentError, match="in memory"):
         lw.engines.arrow.summarize(table, SIZES, reading=reading)

@@ -45,7 +45,6 @@ def test_wrong_options(lapwing: Program, survey: Survey) -> None:
     _codes(Path("a.parquet"), [0])
     tally = ("tally", "survey.json", "a.parquet", "-o", "t.json")
     for options, words in (
-        (("--column", "code", "--engine", "spark"), "lapwing.engines.spark"),
         (("--column", "code", "--threads", "0"), "threads"),
         (("--column", "other"), "no column 'other'"),
     ):

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import lapwing.cli
 from lapwing.cli.command_list import COMMANDS, PARTS, command_of
 from lapwing.cli.console import Output
-from lapwing.cli.option_groups import option, ungrouped
+from lapwing.cli.option_groups import Rule, option, ungrouped
 from lapwing.cli.reading.domain_options import DomainOptions
 from lapwing.errors import ArgumentError
 
@@ -142,16 +142,65 @@ def test_no_option_is_declared_twice(name: str, part: str | None) -> None:
 def test_an_interval_whose_bins_nobody_names_gets_those_that_suit() -> None:
     with pytest.raises(ArgumentError, match="Add --bins"):
         DomainOptions(low="0", high="8").domain_and_note(bins=None)
-    with pytest.raises(ArgumentError, match=r"needs --low and --high\. Add --high"):
-        DomainOptions(low="0").domain_and_note(bins=16)
     domain, note = DomainOptions(low="0", high="8").domain_and_note(bins=16)
     assert (domain.size, note) == (16, "The interval is cut into 16 bins of width 0.5.")
     domain, note = DomainOptions(low="0", high="8", bins=4).domain_and_note(bins=16)
     assert (domain.size, note) == (4, "")
     domain, note = DomainOptions(categories="a,b").domain_and_note(bins=16)
     assert (domain.size, note) == (2, "")
-    with pytest.raises(ArgumentError, match="needs one domain"):
-        DomainOptions(categories="a,b", high="8").domain_and_note(bins=None)
+
+
+# Options that need or exclude each other
+
+NAMES = {"first": "--first", "second": "--set", "third": "THIRD"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "typed", "advice"),
+    [
+        (Rule("first", "is odd", needs=("second",)), ["first"], "Add --set"),
+        (Rule("first", "is odd", needs=("second", "third")), ["first"], "Add --set or THIRD"),
+        (Rule("first", "is odd", needs=("second", "third")), ["first", "third"], None),
+        (Rule("first", "is odd", needs=("second",)), ["third"], None),
+        (Rule("first", "is odd", excludes=("second",)), ["first", "third"], None),
+        (
+            Rule("first", "is odd", excludes=("third", "second")),
+            ["first", "third"],
+            "Leave THIRD out",
+        ),
+        (Rule("first", "is odd", only=("second",)), ["second", "first", "output", "force"], None),
+        (
+            Rule("first", "is odd", only=()),
+            ["second", "first", "third"],
+            "Leave --set and THIRD out",
+        ),
+    ],
+)
+def test_a_rule_says_what_to_add_or_to_leave_out(
+    rule: Rule, typed: list[str], advice: str | None
+) -> None:
+    if advice is None:
+        return rule.check(typed, NAMES)
+    with pytest.raises(ArgumentError) as caught:
+        rule.check(typed, NAMES)
+    assert (caught.value.argument, caught.value.advice) == ("first", advice)
+    return None
+
+
+def test_a_rule_without_an_option_always_holds() -> None:
+    rule = Rule("", "give one", needs=("first", "second"))
+    rule.check(["second"], NAMES)
+    with pytest.raises(ArgumentError, match=r"^give one$"):
+        rule.check(["third"], NAMES)
+
+
+@pytest.mark.parametrize(("name", "part"), EVERY)
+def test_every_rule_is_about_options_of_its_command(name: str, part: str | None) -> None:
+    function = command_of(name, part)
+    known = {*signature(ungrouped(function)).parameters, ""}
+    for rule in function.__globals__.get("RULES", ()):
+        assert {rule.option, *rule.needs, *rule.excludes, *(rule.only or ())} <= known, rule
+        assert rule.needs or rule.excludes or rule.only is not None
 
 
 # Commands: short, with few parameters of their own

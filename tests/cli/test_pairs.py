@@ -80,10 +80,10 @@ def test_an_interval_without_bins_gets_about_64(tmp_path: Path, done: Program) -
         (("--axis", "delay"), "--axis must be NAME=FILE"),
         (("--axis", "delay=delay.json"), "--axis must be given twice"),
         ((*BOTH[:2], *BOTH[:2]), "two different names"),
-        ((*BOTH, "--low", "0", "--high", "1"), "Leave the options of one out"),
+        ((*BOTH, "--low", "0", "--high", "1"), "Leave --low and --high out"),
         ((*BOTH[:2], "--axis", "hour=nothing.json"), "nothing.json"),
         ((*BOTH[:2], "--axis", "level=hour.json"), "cannot be named level"),
-        (("--domain-only", *BOTH), "Write a file for each axis"),
+        (("--domain-only", *BOTH), "Leave --name, --epsilon and --axis out"),
     ],
 )
 def test_axes_that_are_wrong_are_refused(
@@ -97,7 +97,7 @@ def test_axes_that_are_wrong_are_refused(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--column", "delay"), "Leave --column out"),
+        (("--column", "delay"), "--column is for one attribute"),
         (("--by", "hour"), "--by must name another column"),
     ],
 )

@@ -102,7 +102,7 @@ def test_segments_of_units(done: Program, tmp_path: Path) -> None:
             "--most must be a whole number from 1 to 1,048,576, got 0",
         ),
         (("--unit", "whom", "--most", "2"), "whom"),
-        (("--unit", "age", "--most", "2"), "--unit must name another column"),
+        (("--unit", "age", "--most", "2"), "--unit must differ from --column"),
         (("--unit", "who", "--most", "2", "--mechanism", "adaptive-quantiles"), "with a unit"),
     ],
 )
@@ -129,16 +129,6 @@ def test_progress_of_units_and_units_of_counts_are_refused(done: Program, lapwin
     ):
         refused = lapwing(*again, "--unit", "who", "--most", "2")
         assert refused.code == 2 and "know their" in refused.complaint
-
-
-def test_the_options_that_were_joined_say_where_they_are(lapwing: Program) -> None:
-    for words, says in (
-        (("ledger", "l.json", "--create"), "--epsilon and --neighbors"),
-        (("new", "--circular"), "--scale circular"),
-        (("new", "--categories-file", "l.txt"), "--categories file:PATH"),
-    ):
-        refused = lapwing(*words)
-        assert refused.code == 2 and says in refused.complaint
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

@@ -18,8 +18,8 @@ RELATION = ("--neighbors", "replace-one")
 @pytest.mark.parametrize(
     ("code", "says", "arguments"),
     [
-        (2, "one of --epsilon, --mu and --rho, got none", RELATION),
-        (2, "got epsilon and mu", (*RELATION, "--epsilon", "1", "--mu", "1")),
+        (2, "give one of --epsilon, --mu and --rho", RELATION),
+        (2, "Leave --mu out", (*RELATION, "--epsilon", "1", "--mu", "1")),
         (2, "did you mean replace-one?", ("--neighbors", "replace-on", "--epsilon", "1")),
         (5, "--mu must be greater than 0 and at most 24, got -1", (*RELATION, "--mu", "-1")),
         (5, "--rho must be greater than 0 and at most 24, got 0", (*RELATION, "--rho", "0")),

@@ -402,7 +402,7 @@ def test_what_does_not_fit_is_refused_before_anything() -> None:
     with pytest.raises(PrivacyError, match="central model"):
         lw.Guarantee(1, 0, "replace-one", "local", unit=PrivacyUnit("u", 1))
     for name in ("", "x" * 101, "a\nb", 3):
-        with pytest.raises(ArgumentError, match="name of a unit"):
+        with pytest.raises(ArgumentError, match="name must be"):
             PrivacyUnit(mistaken(name), 1)
 
 

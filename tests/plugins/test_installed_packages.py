@@ -207,8 +207,8 @@ class _Elsewhere(_Shifted):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda decoder: 5, "the decoder must be one, .* got an int"),
-        (type, "the decoder must be one, .* got the class ClippedInverse"),
+        (lambda decoder: 5, "decoder must be one, .* got an int"),
+        (type, "decoder must be one, .* got the class ClippedInverse"),
         (_Silent, "_Silent must return a Distribution, .* it returned a NoneType"),
         (_Elsewhere, "_Elsewhere answered on another domain than the channel's"),
     ],

@@ -146,7 +146,7 @@ def test_what_cannot_be_judged_is_not_found() -> None:
     few = Interval(0, 1, bins=3)
     assert find_atoms(law(np.array([0.1, 0.8, 0.1]), 1e-6), few.left, few.right).size == 0
     for rate in (0, 1, -1, float("nan")):
-        with pytest.raises(ArgumentError, match="false alarms"):
+        with pytest.raises(ArgumentError, match="false_alarms"):
             find_atoms(law(spike(1, 0.5), 0.1), BINS.left, BINS.right, false_alarms=rate)
 
 

@@ -41,7 +41,7 @@ def test_missing_dates_stand_in_their_place(names: str, missing: str) -> None:
 
 @pytest.mark.parametrize("names", ["t-2022-W02 t-2022-W01", "2026-w48 2026-W48", "a-2026 a-2025"])
 def test_dates_at_the_end_of_names_are_in_order(names: str) -> None:
-    with pytest.raises(ArgumentError, match="weeks must be in order"):
+    with pytest.raises(ArgumentError, match="names must be in order"):
         check_order(names.split())
 
 

@@ -88,7 +88,7 @@ def test_synthetic_draws_take_a_seed_or_a_generator(rng: Any) -> None:
     with pytest.raises(ArgumentError, match="rng must be a seed"):
         lw.simulate(SURVEY.randomizer, np.ones(16, dtype=int), rng=rng)
     for size in (-1, 2.5, "3"):
-        with pytest.raises(ArgumentError, match="the size of a sample must be"):
+        with pytest.raises(ArgumentError, match="size must be"):
             RESULT.sample(size, rng=1)  # type: ignore[arg-type]
 
 
@@ -104,7 +104,7 @@ def test_what_is_decoded_is_a_tally(what: Any) -> None:
         lambda one: lw.SpectralPrior().decode(SURVEY.randomizer.channel, one),
     ]
     for way in ways:
-        with pytest.raises(ArgumentError, match="decode needs a tally or a release"):
+        with pytest.raises(ArgumentError, match="tally must be a tally or a release"):
             way(what)
 
 

@@ -124,14 +124,16 @@ def _built(path: str, function: Callable[..., None]) -> Any:
     one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     epilog = f"\b\nExample:\n  {EXAMPLES[path]}"
     name = path.rpartition(" ")[2]
-    one.command(name, cls=SharingCommand, epilog=epilog)(ungrouped(function))
+    run: Any = ungrouped(function)
+    rules = function.__globals__.get("RULES", ())
+    one.command(name, cls=SharingCommand, epilog=epilog)(run)
     command: Any = typer.main.get_command(one)
     command.share_output()
-    run = command.callback
+    callback = command.callback
 
     def alone(**given: Any) -> None:
-        with results_alone(), typed_words(path, command.params, given, command.typed_as):
-            run(**given)
+        with results_alone(), typed_words(command, run.names, rules, given):
+            callback(**given)
 
     command.callback = alone
     return command

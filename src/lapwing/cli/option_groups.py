@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -17,30 +16,6 @@ from lapwing.errors import ArgumentError, LapwingError
 
 OF_ALL = ("as_json", "quiet", "yes")
 """The options that every command has, by the names of their fields."""
-
-
-OPTION_OF = MappingProxyType(
-    {
-        "verify epsilon": ("budget", "--budget"),
-        "verify users": ("shuffle_users", "--shuffle-users"),
-        "tally minimum": ("segment_minimum", "--segment-minimum"),
-        "release people": ("dry_run", "--dry-run"),
-        "new labels": ("categories", "the labels of --categories"),
-        "new number of labels": ("categories", "the number of --categories"),
-        "new bits": ("categories", "BITS of --categories hash:BITS"),
-    }
-)
-"""A command with an argument of the library whose option has another name: its field, and how
-the option is named in a sentence."""
-
-_SUBJECT = re.compile(
-    r"(?:the )?(every )?((?:number of )?[a-z_]+)(?: of a [a-z]+)?((?: and| or) [a-z_]+)?"
-    r"(?= (?:must|needs?|[ia](?:s|re) for) )"
-)
-"""The argument that the sentence of an error is about: its first words."""
-
-_UNDERSCORED = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
-_EXAMPLE = re.compile(r"(?:(?<=for example )|^)([a-z_]+)='?([0-9a-z.]+)'?")
 
 
 class SharingCommand(TyperCommand):
@@ -120,74 +95,102 @@ class SharingCommand(TyperCommand):
                     formatter.write_dl(rows)
 
 
-@contextmanager
-def typed_words(
-    command: str,
-    options: Sequence[Any],
-    given: Mapping[str, Any],
-    typed_as: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[None]:
-    """Let the errors of the library name the options that were typed, instead of its arguments.
+class Rule(NamedTuple):
+    """Options of a command that need or exclude each other. All are named by their fields.
 
     Parameters
     ----------
-    command : str
-    options : sequence of click.Parameter
-        Of the command.
-    given : mapping
-        The value of each by its name.
-    typed_as : mapping
-        The name by which an option was typed, of those that have several.
+    option : str
+        The option that the rule is about, where it is typed. Empty: the rule always holds, and
+        `says` is the whole sentence.
+    says : str
+        The rest of the sentence about it, from its verb on.
+    needs : tuple of str
+        Of these at least one must be typed.
+    excludes : tuple of str
+        Of these none may be typed.
+    only : tuple of str or None
+        Of all options, only these may be typed with it.
     """
+
+    option: str
+    says: str
+    needs: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+
+    def check(self, typed: Collection[str], flags: Mapping[str, str]) -> None:
+        """Raise ArgumentError unless what was typed keeps the rule. Flags are by their fields."""
+        if self.option and self.option not in typed:
+            return
+        if self.only is None:
+            wrong = [name for name in self.excludes if name in typed]
+        else:
+            allowed = (self.option, *self.only, "output", "force")
+            wrong = [name for name in typed if name not in allowed]
+        if wrong:
+            advice = f"Leave {_listed([flags[name] for name in wrong], 'and')} out"
+        elif not self.needs or any(name in typed for name in self.needs):
+            return
+        elif not self.option:
+            raise ArgumentError(self.says)
+        else:
+            advice = f"Add {_listed([flags[name] for name in self.needs], 'or')}"
+        raise ArgumentError(self.option, self.says, advice=advice)
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+@contextmanager
+def typed_words(
+    command: Any, names: Mapping[str, str], rules: Sequence[Rule], given: Mapping[str, Any]
+) -> Iterator[None]:
+    """Check which options were typed together, and let errors of the library name those options.
+
+    Parameters
+    ----------
+    command : SharingCommand
+    names : mapping
+        How the command names arguments that are no field of it, see :func:`option`.
+    rules : sequence of Rule
+    given : mapping
+        The value of each option by its field.
+    """
+    flags = dict(names)
+    for one in command.params:
+        flag = next((flag for flag in one.opts if flag[:2] == "--"), str(one.metavar))
+        said = command.typed_as.get(flag, flag)
+        flags |= {one.name: said, flag: said, flag.removeprefix("--").replace("-", "_"): said}
+    empty: tuple[Any, ...] = (None, [], ())
+    values = {one.name: given[one.name] for one in command.params if given[one.name] != one.default}
     try:
+        for rule in rules:
+            rule.check([name for name, value in values.items() if value not in empty], flags)
         yield
     except LapwingError as error:
-        own = [one for one in options if one.param_type_name == "option"]
-        flags = {one.name: next(flag for flag in one.opts if flag[:2] == "--") for one in own}
-        typed = {one.name for one in own if given.get(one.name) != one.default}
-        for words, (field, flag) in OPTION_OF.items():
-            name, _, argument = words.partition(" ")
-            if name == command and field in typed:
-                flags[argument] = flag
-                typed.add(argument)
-        for setting in given.get("settings") or ():
-            word = setting.partition("=")[0].strip()
-            flags[word.replace("-", "_")] = f"--set {word}"
-            typed.add(word.replace("-", "_"))
-        message = _in_flags(str(error), flags, typed)
-        for name, alias in typed_as.items():
-            message = re.sub(rf"{name}(?![a-z-])", alias, message)
-        error.args = (message, *error.args[1:])
+        words = [setting.partition("=")[0].strip() for setting in given.get("settings") or ()]
+        settings = {word.replace("-", "_"): f"--set {word}" for word in words}
+        about_settings = error.argument in settings
+
+        def named(argument: str) -> str:
+            return settings.get(argument) or flags.get(
+                argument, f"--set {argument}" if about_settings else argument
+            )
+
+        error.args = (error.worded(named),)
         raise
 
 
-def _in_flags(message: str, flags: Mapping[str, str], typed: set[str]) -> str:
-    """Return a sentence with the option in the place of each argument.
-
-    Examples
-    --------
-    >>> _in_flags("epsilon must be at most 24, got 30", {"epsilon": "--budget"}, {"epsilon"})
-    '--budget must be at most 24, got 30'
-    """
-    subject = _SUBJECT.match(message)
-    if subject and subject[2] in typed:
-        others = (subject[3] or "").split()
-        words = [flags[subject[2]], *others[:1], *(flags.get(one, one) for one in others[1:])]
-        rest = message[subject.end() :]
-        if rest.startswith(" must be one of "):
-            rest = _UNDERSCORED.sub(lambda found: found[0].replace("_", "-"), rest)
-        message = (subject[1] or "") + " ".join(words) + rest
-    message = _UNDERSCORED.sub(lambda found: flags.get(found[0], found[0]), message)
-
-    def example(found: re.Match[str]) -> str:
-        flag = flags.get(found[1])
-        between = "=" if flag and flag.startswith("--set ") else " "
-        return found[0] if flag is None else f"{flag}{between}{found[2]}"
-
-    return _EXAMPLE.sub(example, message)
-
-
-def option(help: str, metavar: str | None = None, *, flags: str = "", default: Any = None) -> Any:
+def option(
+    help: str,
+    metavar: str | None = None,
+    *,
+    flags: str = "",
+    default: Any = None,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
     """Return a field of a group: an option of the command line.
 
     Parameters
@@ -201,8 +204,11 @@ def option(help: str, metavar: str | None = None, *, flags: str = "", default: A
         or left open, its opposite too.
     default : Any
         ``dataclasses.MISSING`` for an option that must be given.
+    names : mapping, optional
+        Arguments of the library that the option gives under other names, and how an error names
+        each: ``{"epsilon": "--budget"}``.
     """
-    said = {"flags": flags, "metavar": metavar, "help": help}
+    said = {"flags": flags, "metavar": metavar, "help": help, "names": names}
     return dataclasses.field(default=default, metadata=said)
 
 
@@ -248,6 +254,10 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__annotations__ = {one.name: one.annotation for one in shown}
     run.__signature__ = inspect.Signature(shown)
+    fields = [one for group in groups.values() for one in dataclasses.fields(group)]
+    run.names = {
+        name: flag for one in fields for name, flag in one.metadata.get("names", {}).items()
+    }
     found: Callable[..., None] = run
     return found
 
@@ -280,5 +290,6 @@ def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
         return hint
     said = dict(field.metadata)
     word = field.name.replace("_", "-")
+    del said["names"]
     flags = said.pop("flags") or (f"--{word}/--no-{word}" if hint == bool | None else f"--{word}")
     return Annotated[hint, typer.Option(*flags.split(), **said)]

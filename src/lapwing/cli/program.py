@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -97,101 +96,19 @@ def exit_code(error: BaseException) -> int:
     return UNEXPECTED
 
 
-_USES = {
-    "adapt": "lapwing new --after SURVEY RESULT",
-    "backup": "lapwing collector backup",
-    "difference": "lapwing compare FIRST SECOND",
-    "distances": "lapwing compare RESULT --truth FILE",
-    "export": "lapwing collector export FINGERPRINT",
-    "extend": "lapwing release --next-round RELEASE DATA ...",
-    "import": "lapwing collector import FILE",
-    "quantile": "lapwing answer RESULT --quantile P",
-    "summarize": "lapwing count DATA",
-    "watch": "lapwing series --watch FILE SURVEY TALLY",
-}
-
-
-def _moved(name: str, use: str) -> str:
-    words = use.split()
-    new = " ".join(words[: 3 if words[1] == "collector" else 2])
-    return f"lapwing {name} is now {new}. Use: {use}"
-
-
-MOVED_COMMANDS = MappingProxyType({name: _moved(name, use) for name, use in _USES.items()})
-"""What is said to somebody who types the old name of a command."""
-
-_DOMAIN = "--domain FILE, a survey or a file of: lapwing new --domain-only {} ... -o FILE"
-
 _OF_A_DOMAIN = (
-    *("--low", "--high", "--bounds", "--bins", "--unit", "--scale", "--atom"),
-    *("--edges", "--closed", "--integers", "--categories", "--other"),
-    *("--outside", "--missing"),
+    *("--low", "--high", "--bins", "--scale", "--atom", "--edges", "--closed"),
+    *("--integers", "--categories", "--other", "--outside", "--missing"),
 )
+"""Options of lapwing new, which other commands take in a file."""
 
-_EVERYWHERE = {
-    "--neighbours": "--neighbors",
-    "--budget": "--epsilon, which is what one answer or release costs",
-    "--eps": "--epsilon",
-    "--circular": "--scale circular",
-    "--categories-file": "--categories file:PATH",
-    "--create": "--epsilon and --neighbors, which make a new ledger",
+_GUESSED = {
+    "--budget": "--epsilon",
     "--labels": "--categories",
-    "--range": "--low and --high",
     "--min": "--low",
     "--max": "--high",
-    "--n": "--users",
-    "--engine": "Python for a cluster: lapwing.engines.spark",
-    "--truth-result": "--truth",
-    "--statement": "--output",
-    "--minimum": "--segment-minimum",
-    "--state": "--resume, which keeps what is done in OUTPUT.progress",
-    "--counts": "--count-column: lapwing simulate SURVEY TABLE --count-column NAME",
-    "--value-column": "--column",
-    "--bounds": "--low and --high",
-    "--between": "one of --above and --at-least with one of --at-most and --below",
-    "--segments": "--segment of: lapwing new --domain-only",
-    "--series": "lapwing series SURVEY TALLY ...",
-    "--names": "lapwing series --names",
-    "--so-far": "lapwing series --so-far",
-    "--together": "lapwing decode SURVEY TALLY SURVEY TALLY, without it",
-    "--simplex": "lapwing decode without it",
-    "--signed": "--decoder NAME --set signed=true",
-    "--no-simplex": "--set signed=true",
-    "--projection": "lapwing decode without it, or --set signed=true",
-    "--smoothed": "--set smoothed=true",
-    "--no-smoothed": "--set smoothed=false",
-    "--weighted": "--set weighted=true",
-    "--no-weighted": "--set weighted=false",
-    "--band": "--set band=true",
-    "--no-band": "--set band=false",
-    "--roughness": "--set roughness=NUMBER",
-    "--tolerance": "--set tolerance=NUMBER",
-    "--limit": "--set limit=N",
-    "--width": "--set width=NUMBER",
-    "--grid": "--set grid=N",
 }
-
-
-def moved_option(command: str, option: str) -> str | None:
-    """Return what is said to somebody who types the old name of an option. None of another one.
-
-    Parameters
-    ----------
-    command : str
-        Which does not know the option.
-    option : str
-        As typed.
-
-    Examples
-    --------
-    >>> moved_option("release", "--neighbours")
-    'lapwing release has no --neighbours. Use --neighbors'
-    """
-    if option in _OF_A_DOMAIN and command in ("recommend", "release", "count"):
-        low = "--low and --high" if option == "--bounds" else option
-        return f"{option} belongs to a domain. Use {_DOMAIN.format(low)}"
-    use = _EVERYWHERE.get(option)
-    return None if use is None else f"lapwing {command} has no {option}. Use {use}"
+"""Words that people try first, and the option that is meant."""
 
 
 # What typer raises on wrong usage. Its class has moved between versions (click, then typer's own
@@ -337,16 +254,18 @@ def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     name = context.command_path if context is not None else "lapwing"
     option = getattr(error, "option_name", "")
-    if moved := moved_option(name.removeprefix("lapwing "), option):
-        return moved
-    near = getattr(error, "possibilities", None)
-    if near:
+    if option in _OF_A_DOMAIN:
+        return (
+            f"{option} belongs to a domain. Use --domain FILE, a survey or a file of: lapwing new "
+            f"--domain-only {option} ... -o FILE"
+        )
+    if guess := _GUESSED.get(option):
+        return f"{name} has no {option}. Use {guess}"
+    if near := getattr(error, "possibilities", None):
         message = error.message.rstrip(".") + nearest(option, near)
     if "No such command" in message:
         # Words of our own: those of typer and click change with their versions.
         word = message.partition("'")[2].partition("'")[0]
-        if word in MOVED_COMMANDS and name == "lapwing":
-            return MOVED_COMMANDS[word]
         known = COMMANDS if context is None else context.command.list_commands(context)
         message = f"no such command: {word}{nearest(word, known)}"
         if word == "serve":

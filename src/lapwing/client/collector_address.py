@@ -209,7 +209,7 @@ class CollectorAddress:
         """Check the address."""
         object.__setattr__(self, "url", normal_address(self.url))
         if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float):
-            raise ArgumentError("seconds", "must be a number", f"{self.seconds!r}")
+            raise ArgumentError("seconds", "must be a number", repr(self.seconds))
         if not 0 < self.seconds <= LONGEST_PAUSE:
             raise ArgumentError(
                 "seconds", f"must be more than 0 and at most {LONGEST_PAUSE:g}", f"{self.seconds:g}"

@@ -203,7 +203,7 @@ class Device:
             When it cannot be read or written.
         """
         if on_change not in get_args(OnChange):
-            raise ArgumentError("on_change", "must be 'keep' or 'refuse'", f"{on_change!r}")
+            raise ArgumentError("on_change", "must be 'keep' or 'refuse'", repr(on_change))
         if not isinstance(budget, Guarantee):
             budget = Guarantee(budget, 0, "replace-one", "local")
         if (budget.neighbors, budget.model) != ("replace-one", "local"):
@@ -636,7 +636,7 @@ def _check_listed(
 def segment_number(survey: Survey, segment: str | None) -> int:
     """Return the number of a segment in batches. A label that is not listed has that of none."""
     if not isinstance(segment, str | None):
-        raise ArgumentError("a segment must be a string, or left out")
+        raise ArgumentError("segment", "must be a string, or left out")
     if segment is None:
         return NO_SEGMENT
     place = place_of(segment, survey.segments)

@@ -163,7 +163,7 @@ class Gateway:
         """
         check_epoch_name(epoch)
         if not isinstance(pile, str) or not 1 <= len(pile) <= 200 or not pile.isprintable():
-            raise ArgumentError("the name of a batch group must be 1 to 200 printable characters")
+            raise ArgumentError("group", "must be 1 to 200 printable characters")
         if not isinstance(reports, Reports) or not len(reports):
             raise ArgumentError(
                 "a batch group must be Reports, at least one. Pass the output of randomize"

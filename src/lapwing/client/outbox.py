@@ -76,7 +76,7 @@ class Patience:
             number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
             if not number or not 0 <= seconds <= LONGEST_PAUSE:
                 raise ArgumentError(
-                    name, f"must be a number of seconds from 0 to {LONGEST_PAUSE:g}", f"{seconds!r}"
+                    name, f"must be a number of seconds from 0 to {LONGEST_PAUSE:g}", repr(seconds)
                 )
 
     def pause(self, failures: int) -> float:

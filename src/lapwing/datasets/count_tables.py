@@ -226,7 +226,7 @@ def load_taxi(
         "pandemic": "nyc_taxi_pickup_minutes_2020",
     }
     if period not in files:
-        raise ArgumentError("period", f"must be one of {', '.join(files)}", f"{period!r}")
+        raise ArgumentError("period", f"must be one of {', '.join(files)}", repr(period))
     name, factor = "pick-up time", _factor(unit)
     return _read(files[period], name, _TAXI_SOURCE, _TAXI_TERMS, unit=unit, factor=factor)
 
@@ -391,7 +391,7 @@ def _factor(unit: str) -> int:
     """Return how many of a unit a minute has."""
     factors = {"second": 60, "minute": 1}
     if unit not in factors:
-        raise ArgumentError("unit", f"must be one of {', '.join(factors)}", f"{unit!r}")
+        raise ArgumentError("unit", f"must be one of {', '.join(factors)}", repr(unit))
     return factors[unit]
 
 

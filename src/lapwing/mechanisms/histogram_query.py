@@ -132,7 +132,7 @@ class HistogramQuery(LinearMechanism):
             raise ArgumentError(
                 "bins",
                 f"must be at most the {inside} symbols of the domain",
-                f"{self.bins}",
+                str(self.bins),
                 "Use fewer, or a domain with more bins",
             )
 

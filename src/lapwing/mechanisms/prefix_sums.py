@@ -314,7 +314,10 @@ class PrefixSums(LinearMechanism):
         low, high = SMOOTH_RANGE
         if self.smooth and not low <= domain.left.size <= high:
             raise ArgumentError(
-                f"smooth rows need {low} to {high} symbols, got {domain.left.size}. Use smooth=0"
+                "smooth",
+                f"needs {low} to {high} symbols",
+                str(domain.left.size),
+                "Use smooth=0",
             )
 
     def strategy_for(

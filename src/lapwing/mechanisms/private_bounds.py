@@ -283,7 +283,7 @@ def private_bounds(
 def check_confidence(confidence: float) -> None:
     """Raise ArgumentError unless it is in (0, 1)."""
     if not isinstance(confidence, Real) or not 0 < confidence < 1:
-        raise ArgumentError("confidence", "must be between 0 and 1", f"{confidence!r}")
+        raise ArgumentError("confidence", "must be between 0 and 1", repr(confidence))
 
 
 def _bounds(release: Release, confidence: float) -> PrivateBounds:

@@ -360,7 +360,7 @@ def categorical_choice(
         distance = "l1" if size <= LABEL_LIMIT else "detectable_share"
     if distance not in DISTANCES:
         raise ArgumentError(
-            "distance", f"must be one of {', '.join(DISTANCES)} for labels", f"{distance!r}"
+            "distance", f"must be one of {', '.join(DISTANCES)} for labels", repr(distance)
         )
     if size > LABEL_LIMIT and distance != "detectable_share":
         raise ArgumentError(
@@ -469,4 +469,4 @@ def _check_limit(limit: Any, *, name: str, least: float) -> None:
         return
     number = isinstance(limit, int | float | np.number) and not isinstance(limit, bool)
     if not number or not least <= limit < math.inf:
-        raise ArgumentError(name, f"must be a number of at least {least}", f"{limit!r}")
+        raise ArgumentError(name, f"must be a number of at least {least}", repr(limit))

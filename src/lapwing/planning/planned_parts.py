@@ -343,7 +343,7 @@ def next_randomizer(
             "same survey again, and add up the tallies"
         )
     if not isinstance(answer, Distribution):
-        raise ArgumentError("answer", "must be a decoded Distribution", f"{kind_of(answer)}")
+        raise ArgumentError("answer", "must be a decoded Distribution", kind_of(answer))
     if answer.domain.to_document() != domain.to_document():
         raise MismatchError(
             "the answer must be on the domain of the survey. Decode its tally at its own bins"

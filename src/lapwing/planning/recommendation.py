@@ -271,16 +271,24 @@ def recommend(
         require_domain(domain)
     _check_target(users, error)
     if kind != "typical" and kind not in KINDS:
-        raise ArgumentError("kind", f"must be typical or one of {', '.join(KINDS)}", f"{kind!r}")
+        raise ArgumentError("kind", f"must be typical or one of {', '.join(KINDS)}", repr(kind))
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ArgumentError("repeats", "must be a whole number of at least 1", f"{repeats!r}")
+        raise ArgumentError("repeats", "must be a whole number of at least 1", repr(repeats))
     if isinstance(domain, Product) and any(axis.ordered for axis in domain.domains):
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
-                f"what is predicted for pairs is the {DISTANCE} error. Leave kind and distance out"
+                "kind",
+                f"and distance are chosen for pairs: what is predicted is the {DISTANCE} error",
+                advice="Leave both out",
+                others=("distance",),
             )
         if report_bytes is not None or server_seconds is not None:
-            raise ArgumentError("report_bytes and server_seconds are for labels. Leave them out")
+            raise ArgumentError(
+                "report_bytes",
+                "and server_seconds are for labels",
+                advice="Leave them out",
+                others=("server_seconds",),
+            )
         return recommend_pairs(
             domain,
             epsilon,
@@ -293,7 +301,12 @@ def recommend(
         )
     if not domain.ordered:
         if refine or kind != "typical":
-            raise ArgumentError("labels have no reference columns. Leave kind and refine out")
+            raise ArgumentError(
+                "kind",
+                "is for numbers: labels have no reference columns",
+                advice="Leave kind and refine out",
+                others=("kind", "refine"),
+            )
         laws = None if like is None else columns_of(domain, like)["like"](0)
         choice = categorical_choice(
             domain,
@@ -319,7 +332,12 @@ def recommend(
             choice.reason,
         )
     if report_bytes is not None or server_seconds is not None:
-        raise ArgumentError("report_bytes and server_seconds are for labels. Leave them out")
+        raise ArgumentError(
+            "report_bytes",
+            "and server_seconds are for labels",
+            advice="Leave them out",
+            others=("server_seconds",),
+        )
     chosen = _numerical(
         _Plan(domain, epsilon, _checked_distance(distance), kind),
         users=users,
@@ -340,10 +358,10 @@ def _check_target(users: Any, error: Any) -> None:
         whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
         if not whole or not 1 <= users <= USER_LIMIT:
             raise ArgumentError(
-                "users", f"must be a whole number from 1 to {USER_LIMIT:,}", f"{users!r}"
+                "users", f"must be a whole number from 1 to {USER_LIMIT:,}", repr(users)
             )
     elif not (isinstance(error, int | float) and 0 < error < 1):
-        raise ArgumentError("error", "must be a number between 0 and 1", f"{error!r}")
+        raise ArgumentError("error", "must be a number between 0 and 1", repr(error))
 
 
 def _checked_distance(distance: str | None) -> str:
@@ -351,7 +369,7 @@ def _checked_distance(distance: str | None) -> str:
         return DISTANCES[0]
     if distance not in DISTANCES:
         raise ArgumentError(
-            "distance", f"must be one of {', '.join(DISTANCES)} for numbers", f"{distance!r}"
+            "distance", f"must be one of {', '.join(DISTANCES)} for numbers", repr(distance)
         )
     return distance
 

@@ -163,7 +163,7 @@ def reference_column(kind: str, *, size: int, number: int, circular: bool = Fals
     (64, 1.0, True)
     """
     if kind not in KINDS:
-        raise ArgumentError("kind", f"must be one of {', '.join(KINDS)}", f"{kind!r}")
+        raise ArgumentError("kind", f"must be one of {', '.join(KINDS)}", repr(kind))
     rng = np.random.default_rng([_SEED, list(KINDS).index(kind), number])
     edges = np.arange(size + 1) / size
     if kind == "multimodal":

@@ -6,6 +6,7 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from numbers import Rational, Real
 from typing import Annotated, Any
 
@@ -38,7 +39,7 @@ _LONGEST_TEXT = 80
 """Characters of an epsilon. The digits of a longer one are a denial of service."""
 
 
-def exact_epsilon(epsilon: Any) -> Fraction:
+def exact_epsilon(epsilon: Any, *, name: str = "epsilon") -> Fraction:
     """Return epsilon as the exact fraction that was written. 0.1 and "0.1" are the same.
 
     Parameters
@@ -46,6 +47,8 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     epsilon : int, float, str, Decimal or Fraction
         In [1e-12, 24], nats, with a denominator of at most 10^30. A float means its shortest
         decimal form, not its binary expansion. A string is a decimal or a quotient such as "1/3".
+    name : str
+        Name of the number, for the message.
 
     Returns
     -------
@@ -64,22 +67,24 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     """
     if isinstance(epsilon, bool) or not isinstance(epsilon, str | Real | Decimal):
         raise PrivacyError(
-            "epsilon", _RANGE, kind_of(epsilon), "Pass for example epsilon=1", others=("epsilon",)
+            name, _RANGE, kind_of(epsilon), f"Pass for example {name}=1", others=(name,)
         )
-    exact = _exact(epsilon)
+    exact = _exact(epsilon, name)
     if not 0 < exact <= MAXIMUM_EPSILON:
-        raise PrivacyError("epsilon", _RANGE, shown_number(exact))
+        raise PrivacyError(name, _RANGE, shown_number(exact))
     if exact < Fraction(1, 10**12):
-        raise PrivacyError("epsilon", f"{_RANGE}, and at least 1e-12", shown_number(exact))
+        raise PrivacyError(name, f"{_RANGE}, and at least 1e-12", shown_number(exact))
     if exact.denominator > LARGEST_DENOMINATOR:
-        raise PrivacyError(
-            "epsilon", f"{_RANGE}, with a denominator of at most 10^30", "more digits"
-        )
+        raise PrivacyError(name, f"{_RANGE}, with a denominator of at most 10^30", "more digits")
     return exact
 
 
-Epsilon = Annotated[Fraction, Read(exact_epsilon, f"a number {_WORDS}")]
-"""A field that holds an epsilon."""
+def epsilon_field(name: str) -> Read:
+    """Return what reads a field that holds an epsilon."""
+    return Read(partial(exact_epsilon, name=name), f"a number {_WORDS}")
+
+
+Epsilon = Annotated[Fraction, epsilon_field("epsilon")]
 
 
 def _exact(number: Any, name: str = "epsilon", wanted: str = _RANGE) -> Fraction:
@@ -95,7 +100,7 @@ def _exact(number: Any, name: str = "epsilon", wanted: str = _RANGE) -> Fraction
         raise PrivacyError(name, wanted, text + why)
     if not _DECIMAL.fullmatch(text):
         raise PrivacyError(
-            name, wanted, repr(text[:40]), "Pass for example epsilon=1", others=("epsilon",)
+            name, wanted, repr(text[:40]), f"Pass for example {name}=1", others=(name,)
         )
     decimal = Decimal(text)
     # An exponent of a million digits would make the fraction itself a denial of service.
@@ -258,7 +263,7 @@ def exponential_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
         In [0, 48].
     """
     if not 0 <= exponent <= 2 * MAXIMUM_EPSILON:
-        raise PrivacyError("exponent", f"must be in [0, {2 * MAXIMUM_EPSILON}]", f"{exponent}")
+        raise PrivacyError("exponent", f"must be in [0, {2 * MAXIMUM_EPSILON}]", str(exponent))
     total = term = Fraction(1)
     index = 0
     while 2 * exponent > index + 1 or term * 2**210 > total:

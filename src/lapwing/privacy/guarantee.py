@@ -106,8 +106,9 @@ class PrivacyUnit(Declared, FromFields):
         named = isinstance(self.name, str) and 0 < len(self.name) <= _LONGEST_NAME
         if not named or not self.name.isprintable():
             raise ArgumentError(
-                f"the name of a unit must be 1 to {_LONGEST_NAME} printable characters. Rename the "
-                "column"
+                "name",
+                f"must be 1 to {_LONGEST_NAME} printable characters",
+                advice="Rename the column",
             )
 
     def __str__(self) -> str:
@@ -220,21 +221,19 @@ class Guarantee(FromFields):
             raise PrivacyError(
                 "epsilon",
                 "must be greater than 0 and at most 10^9",
-                f"{shown_number(self.epsilon)}",
+                shown_number(self.epsilon),
             )
         if not 0 <= self.delta < 1:
-            raise PrivacyError("delta", "must be in [0, 1)", f"{shown_number(self.delta)}")
+            raise PrivacyError("delta", "must be in [0, 1)", shown_number(self.delta))
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
                 "neighbors",
                 "must be 'replace-one' or 'add-or-remove-one'",
-                f"{self.neighbors!r}",
+                repr(self.neighbors),
                 "An epsilon means nothing without it",
             )
         if self.model not in ("local", "central", "shuffle"):
-            raise PrivacyError(
-                "model", "must be 'local', 'central' or 'shuffle'", f"{self.model!r}"
-            )
+            raise PrivacyError("model", "must be 'local', 'central' or 'shuffle'", repr(self.model))
         if self.lifetime is not None:
             lifetime = exact_number(self.lifetime, name="lifetime")
             if not self.epsilon <= lifetime <= LARGEST_GUARANTEE or self.model != "local":

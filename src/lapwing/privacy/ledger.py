@@ -634,7 +634,7 @@ class LedgerFile:
         """Check the time."""
         object.__setattr__(self, "path", Path(self.path))
         if isinstance(self.wait, bool) or not isinstance(self.wait, int | float):
-            raise ArgumentError("wait", "must be a number of seconds", f"{self.wait!r}")
+            raise ArgumentError("wait", "must be a number of seconds", repr(self.wait))
         if not 0 <= self.wait < 10**6:
             raise ArgumentError("wait", "must be from 0 to a million seconds", f"{self.wait:g}")
 

@@ -93,14 +93,12 @@ class LedgerEntry:
         if not whole or not isinstance(self.guarantee, Guarantee):
             raise ArgumentError("an entry of a ledger needs a name and a Guarantee")
         if self.state not in ("reserved", "released"):
-            raise ArgumentError(
-                f"the state of an entry must be 'reserved' or 'released', got {self.state!r}"
-            )
+            raise ArgumentError("state", "must be 'reserved' or 'released'", repr(self.state))
         check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
         check_whole_field(self, "drawn_rounds", low=1, high=self.rounds)
         if self.loss is not None:
             if not isinstance(self.loss, PrivacyLoss):
-                raise ArgumentError("the loss of an entry must be a PrivacyLoss, or left out")
+                raise ArgumentError("loss", "must be a PrivacyLoss, or left out")
             if not self.loss.within(self.guarantee.epsilon, self.guarantee.delta):
                 raise PrivacyError(
                     f"the loss of {self.name!r} must give its guarantee ({self.guarantee}), and it "

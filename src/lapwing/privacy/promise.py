@@ -114,23 +114,18 @@ class Promise(FromFields):
             raise PrivacyError(
                 "neighbors",
                 "must be one of two words",
-                f"{self.neighbors!r}",
-                f"{NEIGHBORS_NEEDED}",
+                repr(self.neighbors),
+                NEIGHBORS_NEEDED,
             )
         given = [name for name in ("epsilon", "mu", "rho") if getattr(self, name) is not None]
         if len(given) != 1:
             raise PrivacyError(
-                "epsilon",
-                "or one of mu and rho must be given, and no other of them",
-                " and ".join(given) or "none",
-                others=("mu", "rho"),
+                "exactly one of epsilon, mu and rho must be given, got "
+                f"{' and '.join(given) or 'none'}"
             )
         (name,) = given
-        try:
-            object.__setattr__(self, name, exact_epsilon(getattr(self, name)))
-        except PrivacyError as error:  # mu and rho have the range of an epsilon
-            told = (name, error.requirement, error.received, error.advice)
-            raise PrivacyError(*told, others=error.others) from None
+        # mu and rho have the range of an epsilon
+        object.__setattr__(self, name, exact_epsilon(getattr(self, name), name=name))
         object.__setattr__(self, "delta", exact_delta(self.delta))
         if self.delta and self.epsilon is None:
             raise PrivacyError(

@@ -159,10 +159,10 @@ def amplified_epsilon(
     """
     users = check_whole("users", users, low=1, error=PrivacyError)
     if not 0 < delta < 1:
-        raise PrivacyError("delta", "must be in (0, 1)", f"{delta}")
+        raise PrivacyError("delta", "must be in (0, 1)", str(delta))
     if not 0 < local_epsilon <= 64:
         raise PrivacyError(
-            f"the local epsilon must be greater than 0 and at most 64, got {local_epsilon}"
+            "local_epsilon", "must be greater than 0 and at most 64", str(local_epsilon)
         )
 
     laws = [_any_randomizer(local_epsilon, users)]

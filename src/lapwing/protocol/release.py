@@ -573,7 +573,7 @@ class Release(Summed, Stored):
             raise ArgumentError(
                 "people",
                 "must be 'different' (nobody is in two of the releases) or 'same'",
-                f"{people!r}",
+                repr(people),
             )
         given = [getattr(each, "release", each) for each in releases]
         if not given or not all(isinstance(each, Release) for each in given):

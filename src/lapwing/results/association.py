@@ -53,7 +53,7 @@ def correlation_of(domain: Product, kind: str) -> Statistic:
         return lambda table: pearson(table, first, second)
     if kind == "spearman":
         return lambda table: spearman(table[: first.size, : second.size])
-    raise ArgumentError("kind", "must be 'pearson' or 'spearman'", f"{kind!r}")
+    raise ArgumentError("kind", "must be 'pearson' or 'spearman'", repr(kind))
 
 
 def measure_of(domain: Product, name: str) -> Statistic:

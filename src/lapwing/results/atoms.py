@@ -115,7 +115,7 @@ def find_atoms(
     **Cost.** O(symbols * rank of the error distribution).
     """
     if not 0 < false_alarms < 1:
-        raise ArgumentError(f"the rate of false alarms must be in (0, 1), got {false_alarms}")
+        raise ArgumentError("false_alarms", "must be in (0, 1)", str(false_alarms))
     width = _widths(left, right)
     candidates = width > 0
     if not 2 * REACH <= np.count_nonzero(candidates) <= SYMBOL_LIMIT:

@@ -39,9 +39,9 @@ def check_level(level: float) -> None:
 def check_kind(kind: Kind, target: Target) -> None:
     """Raise ArgumentError unless it is a kind and a target."""
     if kind not in ("pointwise", "simultaneous"):
-        raise ArgumentError("kind", "must be 'pointwise' or 'simultaneous'", f"{kind!r}")
+        raise ArgumentError("kind", "must be 'pointwise' or 'simultaneous'", repr(kind))
     if target not in ("empirical", "population"):
-        raise ArgumentError("target", "must be 'empirical' or 'population'", f"{target!r}")
+        raise ArgumentError("target", "must be 'empirical' or 'population'", repr(target))
 
 
 def to_zero(low: Vector, high: Vector) -> tuple[Vector, Vector]:
@@ -178,9 +178,7 @@ class Band:
             When the probability is not in [0, 1].
         """
         if not 0 <= probability <= 1:
-            raise ArgumentError(
-                f"the probability of a quantile must be at least 0 and at most 1, got {probability}"
-            )
+            raise ArgumentError("probability", "must be at least 0 and at most 1", str(probability))
         high = self.high if self.below is None else np.append(self.below, self.high[1:])
         upper = np.maximum.accumulate(high)
         lower = np.maximum.accumulate(self.low)

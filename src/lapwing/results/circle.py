@@ -120,7 +120,7 @@ def circle_from(domain: Domain, start: Any) -> tuple[Circle, float]:
     """
     circle = Circle.of_domain(domain)
     if circle is None:
-        raise ArgumentError("start= is for a circle, and this is a line. Leave it out")
+        raise ArgumentError("start", "is for a circle, and this is a line", advice="Leave it out")
     point = to_points(start, unit=domain.unit, name="start")
     if point.ndim or not math.isfinite(float(point)):
         raise ArgumentError(

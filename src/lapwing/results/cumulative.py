@@ -451,9 +451,7 @@ class Cumulative:
         if self.circle is not None:
             raise refuse_on_circle("moments")
         if isinstance(order, bool) or not isinstance(order, int) or order < 0:
-            raise ArgumentError(
-                f"the order of a moment must be a whole number of at least 0, got {order!r}"
-            )
+            raise ArgumentError("order", "must be a whole number of at least 0", repr(order))
         if self.warn is not None:
             self.warn()
         if self.whole is None:

@@ -124,9 +124,9 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
     def __post_init__(self) -> None:
         """Check that the two can be compared."""
         if self.people not in ("same", "different"):
-            raise ArgumentError("people", "must be 'same' or 'different'", f"{self.people!r}")
+            raise ArgumentError("people", "must be 'same' or 'different'", repr(self.people))
         if self.target not in ("population", "empirical"):
-            raise ArgumentError("target", "must be 'population' or 'empirical'", f"{self.target!r}")
+            raise ArgumentError("target", "must be 'population' or 'empirical'", repr(self.target))
         for one in (self.first, self.second):
             if not hasattr(one, "_present_uncertainty"):
                 raise ArgumentError(

@@ -127,7 +127,9 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
             raise ArgumentError(
-                "masses must be finite, not negative and sum to 1. Project a signed estimate first"
+                "mass",
+                "must be finite, not negative and sum to 1",
+                advice="Project a signed estimate first",
             )
         # A sum that is one but for rounding is left alone, so that storing changes no bit.
         if abs(float(mass.sum()) - 1) > 1e-12:
@@ -490,7 +492,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         >>> hours.sample(3, rng=1).round(1).tolist()
         [17.7, 19.9, 8.5]
         """
-        check_whole("the size of a sample", size, low=0, high=2**40, error=ArgumentError)
+        check_whole("size", size, low=0, high=2**40, error=ArgumentError)
         return drawn_values(self.domain, self.mass, size, generator_of(rng))
 
     def _in_numbers(self) -> Distribution:

@@ -262,9 +262,7 @@ def range_error_bounds(curve: Cumulative, band: Band, *, width: float | None) ->
     between a line and these is convex, so the mean of its two ends bounds its integral.
     """
     if width is not None and not 0 < width < 1:
-        raise ArgumentError(
-            f"the width of a range must be between 0 and 1, a share of it, got {width}"
-        )
+        raise ArgumentError("width", "must be between 0 and 1, a share of it", str(width))
     below = np.append(0.0, band.low[:-1])
     start, stop = curve.sums - curve.mass, curve.sums
     at_start = np.maximum(band.high - start, start - below)

@@ -140,7 +140,7 @@ def check_slices(of: Any, axis: str, other: str, slice_share: float) -> None:
             f"given({other}=...).quantile(p, start=...)"
         )
     if not (isinstance(slice_share, int | float) and 0 < slice_share <= 1):
-        raise ArgumentError("slice_share", "must be in (0, 1]", f"{slice_share}")
+        raise ArgumentError("slice_share", "must be in (0, 1]", str(slice_share))
 
 
 def slice_place(axis: Any, symbols: Whole) -> dict[str, Any]:

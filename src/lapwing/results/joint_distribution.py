@@ -107,13 +107,13 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         """Check that it is a distribution over pairs, and freeze it."""
         if not isinstance(self.domain, Product):
             raise DomainError("a joint distribution needs a Product of two axes")
-        mass = as_numbers(self.mass, name="the masses").ravel().copy()
+        mass = as_numbers(self.mass, name="mass").ravel().copy()
         if mass.size != self.domain.size:
             raise ArgumentError(
                 f"there must be {self.domain.size} masses, one for each cell, got {mass.size}"
             )
         if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
-            raise ArgumentError("masses must be finite, not negative and sum to 1")
+            raise ArgumentError("mass", "must be finite, not negative and sum to 1")
         if abs(float(mass.sum()) - 1) > 1e-12:
             mass /= mass.sum()
         mass.flags.writeable = False

@@ -233,8 +233,9 @@ def draw_quantiles(joint: Any, name: str, *, level: float, figure: Any = None) -
     number = joint.domain.axis_number(name)
     if joint.domain.domains[number].ordered and joint.domain.domains[number].circular:
         raise ArgumentError(
-            f"quantiles_of must name an axis on a line, but {name} is a circle. Leave it out for a "
-            "picture of the shares"
+            "quantiles_of",
+            f"must name an axis on a line, but {name} is a circle",
+            advice="Leave it out for a picture of the shares",
         )
     rows = joint.conditional_quantiles(name, [q for q, *_ in _QUARTILES], level=level)
     if joint.domain.domains[1 - number].ordered:

@@ -166,7 +166,7 @@ def limits_of(
 
 def _asked_limits(xlim: Any, domain: Domain, low: float, high: float) -> Limits:
     if not isinstance(xlim, tuple | list) or len(xlim) != 2:
-        raise ArgumentError("xlim", "must be two values, such as xlim=(0, 100)", f"{xlim!r}")
+        raise ArgumentError("xlim", "must be two values, such as xlim=(0, 100)", repr(xlim))
     given = [
         end if asked is None else float(to_points(asked, unit=domain.unit, name="an end of xlim"))
         for asked, end in zip(xlim, (low, high), strict=True)

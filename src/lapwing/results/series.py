@@ -605,7 +605,7 @@ class Series(StoredResult):
             said = self._said(level, target, self.domain.ordered)
             return show_timeline(picture, title=title, label=label, said=said)
         if kind != "weeks":
-            raise ArgumentError("kind", "must be 'timeline' or 'weeks'", f"{kind!r}")
+            raise ArgumentError("kind", "must be 'timeline' or 'weeks'", repr(kind))
         marks = {change.week for change in self.changes}
         found = [(week.name, week.distribution) for week in self.weeks]
         said = self._said(level, target, ordered=None)

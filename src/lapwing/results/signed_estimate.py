@@ -261,7 +261,7 @@ class SignedEstimate(FromFields, Stored):
                 )
             return np.asarray(positive / positive.sum())
         raise ArgumentError(
-            f"a projection must be 'simplex' or 'clip-and-normalize', got {projection!r}"
+            "projection", "must be 'simplex' or 'clip-and-normalize'", repr(projection)
         )
 
 

@@ -39,7 +39,7 @@ Detail = Literal["resolved", "all"]
 def check_detail(detail: str) -> None:
     """Raise ArgumentError unless it is "resolved" or "all"."""
     if detail not in ("resolved", "all"):
-        raise ArgumentError("detail", "must be 'resolved' or 'all'", f"{detail!r}")
+        raise ArgumentError("detail", "must be 'resolved' or 'all'", repr(detail))
 
 
 def flat_shares(domain: Domain) -> Vector:

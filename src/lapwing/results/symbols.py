@@ -176,7 +176,7 @@ def share_symbol(result: Any, label: Any, among: Among) -> int:
         When the label is none of the domain.
     """
     if among not in ("all", "present"):
-        raise ArgumentError("among", "must be 'all' or 'present'", f"{among!r}")
+        raise ArgumentError("among", "must be 'all' or 'present'", repr(among))
     symbol, missing = asked_symbol(result.domain, label), result.domain.missing_index
     if among == "present" and symbol == missing:
         raise ArgumentError(

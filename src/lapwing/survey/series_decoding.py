@@ -309,7 +309,7 @@ def _of_release(release: Release, name: str) -> ReadWeek:
 
 def _check_names(names: list[str], weeks: int) -> None:
     if len(names) != weeks:
-        raise ArgumentError("names", f"must be one for each of the {weeks} weeks", f"{len(names)}")
+        raise ArgumentError("names", f"must be one for each of the {weeks} weeks", str(len(names)))
     check_names(names)
 
 

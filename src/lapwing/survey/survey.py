@@ -181,9 +181,9 @@ class Survey(Stored):
     def __post_init__(self) -> None:
         """Check the name, the segments, and how answers are kept."""
         if not isinstance(self.name, str) or not 1 <= len(self.name) <= 200:
-            raise ArgumentError("the name of a survey must be a string of 1 to 200 characters")
+            raise ArgumentError("name", "must be a string of 1 to 200 characters")
         if not self.name.isprintable():
-            raise ArgumentError("the name of a survey must hold printable characters only")
+            raise ArgumentError("name", "must hold printable characters only")
         if not RANDOMIZERS.knows(type(self.randomizer)):
             object.__setattr__(self, "randomizer", _recommended_randomizer(self.randomizer))
         if not RANDOMIZERS.knows(type(self.randomizer)):
@@ -198,7 +198,7 @@ class Survey(Stored):
                 "segment_minimum", "goes with segments", advice="Name them, or leave it out"
             )
         if type(self.remembered) is not bool:
-            raise ArgumentError("remembered", "must be True or False", f"{self.remembered!r}")
+            raise ArgumentError("remembered", "must be True or False", repr(self.remembered))
         if self.remembered and self.randomizer.guarantee.lifetime is not None:
             raise ArgumentError(
                 f"{self.randomizer.name} already memoizes a permanent round. Leave out remembered"
@@ -210,12 +210,14 @@ class Survey(Stored):
                 raise ArgumentError(
                     name,
                     f"must be 1 to {most} printable characters on one line",
-                    f"{_fault_of(text, most)}",
+                    _fault_of(text, most),
                 )
         domain = self.randomizer.domain
         if self.measured_in is not None and not (domain.ordered and domain.unit == "number"):
             raise ArgumentError(
-                "measured_in is the unit of plain numbers. Leave it out for dates, times and labels"
+                "measured_in",
+                "is the unit of plain numbers",
+                advice="Leave it out for dates, times and labels",
             )
 
     @property
@@ -762,13 +764,15 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
     for number, label in enumerate(segments, start=1):
         if not isinstance(label, str) or not 1 <= len(label) <= 200 or label == OTHER:
             raise ArgumentError(
-                f"every segment must be a string of 1 to 200 characters, and not {OTHER!r}, which "
-                f"is for people in none of them. Number {number} is not"
+                "segments",
+                f"must be strings of 1 to 200 characters, and not {OTHER!r}, which is for people "
+                "in none of them",
+                advice=f"Number {number} is not",
             )
         if (rule := broken_rule(label)) is not None:
             raise ArgumentError(f"every segment must {rule}, number {number} does not. Change it")
     if len(set(map(compared_text, segments))) != len(segments):
-        raise ArgumentError("every segment must be named once, one is named twice")
+        raise ArgumentError("segments", "must be named once, one is named twice")
     return tuple(segments)
 
 

@@ -196,9 +196,7 @@ class Watch(Stored):
     def __post_init__(self) -> None:
         """Check the level."""
         if not _number(self.alpha) or not 0 < self.alpha <= 0.5:
-            raise ArgumentError(
-                "alpha", "must be greater than 0 and at most 0.5", f"{self.alpha!r}"
-            )
+            raise ArgumentError("alpha", "must be greater than 0 and at most 0.5", repr(self.alpha))
 
     def __repr__(self) -> str:
         """Return one line: what it looked at, not what was seen."""
@@ -341,7 +339,7 @@ class Watch(Stored):
             ("power", power, 1, "less than 1"),
         ):
             if not 0 < value <= most or (name == "power" and value >= 1):
-                raise ArgumentError(name, f"must be greater than 0 and {limit}", f"{value!r}")
+                raise ArgumentError(name, f"must be greater than 0 and {limit}", repr(value))
         for name, number in (("weeks", weeks), ("before", before)):
             check_whole(name, number, low=1, high=1000, error=ArgumentError)
         domain = randomizer.domain

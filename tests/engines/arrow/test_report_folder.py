@@ -190,7 +190,7 @@ def test_one_label_column_stands_beside_reports(tmp_path: Path) -> None:
             lambda by=by: report_schema(SURVEY, by=by),
             lambda by=by: spark.randomize(None, SURVEY, column="v", by=by, output="out"),
         ):
-            with pytest.raises(ArgumentError, match="--by must be the name of one column, got"):
+            with pytest.raises(ArgumentError, match="by must be the name of one column, got"):
                 refused()
     assert not list(tmp_path.iterdir())
 

@@ -279,7 +279,7 @@ def test_bad_input_is_refused() -> None:
     for lifetime in (1, "0.5"):
         with pytest.raises(PrivacyError, match="lifetime, of all reports, must be larger"):
             Rappor(Categories(5), 1, lifetime=lifetime)
-    with pytest.raises(PrivacyError, match="epsilon must be greater than 0"):
+    with pytest.raises(PrivacyError, match="lifetime must be greater than 0"):
         Rappor(Categories(5), 1, lifetime=25)
     with pytest.raises(PrivacyError, match="Raise lifetime"):
         Rappor(Categories(5), 12, lifetime=Fraction(12) + Fraction(1, 10**25))

@@ -263,14 +263,14 @@ def test_the_document_spells_the_default_out() -> None:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "no row": ([3], "every component must be"),
-    "two entries": ([("box", (1, 1))], "every component must be"),
-    "one size": ([("box", 3, 1.0)], "every component must be"),
-    "three sizes": ([("box", (1, 1, 1), 1.0)], "every component must be"),
+    "no row": ([3], "components must each be"),
+    "two entries": ([("box", (1, 1))], "components must each be"),
+    "one size": ([("box", 3, 1.0)], "components must each be"),
+    "three sizes": ([("box", (1, 1, 1), 1.0)], "components must each be"),
     "a kind that is none": ([("wave", (1, 1), 1.0)], "a 'box' or 'blocks', got 'wave'"),
     "no share": ([("box", (1, 1), 0)], r"share of a component must be in \(0, 1\]"),
     "a share above one": ([("box", (1, 1), 1.5)], r"share of a component must be in \(0, 1\]"),
-    "a share that is none": ([("box", (1, 1), "much")], "every component must be"),
+    "a share that is none": ([("box", (1, 1), "much")], "components must each be"),
     "no bins": ([("box", (0, 1), 1.0)], "whole numbers of at least 1"),
     "half a bin": ([("blocks", (1.5, 1), 1.0)], "whole numbers of at least 1"),
     "true": ([("blocks", (True, 1), 1.0)], "whole numbers of at least 1"),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from lapwing.cli.console import Output, facts
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
 from lapwing.cli.reading.stored_answers import (
     read_distribution_or_list,
@@ -93,10 +93,6 @@ class AskedShares:
     def check(self) -> None:
         """Raise ArgumentError where nothing is asked, or a probability is none."""
         lower, upper = self._ends
-        if not (lower or upper or self.share or self.quantile):
-            raise ArgumentError(
-                "ask for something: --above, --at-least, --at-most, --below, --share or --quantile"
-            )
         several = lower and upper and len(lower) + len(upper) > 2
         kinds = {end.flag for end in lower}, {end.flag for end in upper}
         if several and (len(lower) != len(upper) or max(map(len, kinds)) > 1):
@@ -104,14 +100,12 @@ class AskedShares:
                 "each of several ranges has one lower and one upper end, of the same two options, "
                 "such as: --at-least 0 --below 18 --at-least 18 --below 65"
             )
-        if self.start is not None and not self.quantile:
-            raise ArgumentError("--start is where a --quantile is counted from. Ask for one")
         for probability in self.quantile or ():
             if not 0 <= probability <= 1:
                 raise ArgumentError(
                     "quantile",
                     "must be at least 0 and at most 1",
-                    f"{exact_text(probability)}",
+                    exact_text(probability),
                     "The median is 0.5",
                 )
 
@@ -132,8 +126,11 @@ class AskedShares:
         low, high = (number_of(end.text, domain, name=end.flag) for end in (first, last))
         if low > high and not domain.circular:
             raise ArgumentError(
-                f"{first.flag} must not be greater than {last.flag}, got {first.text} and "
-                f"{last.text}"
+                first.flag,
+                f"must not be greater than {last.flag}",
+                f"{first.text} and {last.text}",
+                "Exchange them",
+                others=(last.flag,),
             )
         closed: Closed = "both"
         if first.flag == "--above":
@@ -182,6 +179,16 @@ class AskedShares:
             range_errors=False,
             atoms=False,
         )
+
+
+RULES = (
+    Rule("start", "is where a quantile is counted from", needs=("quantile",)),
+    Rule(
+        "",
+        "ask for something: --above, --at-least, --at-most, --below, --share or --quantile",
+        needs=("above", "at_least", "at_most", "below", "share", "quantile"),
+    ),
+)
 
 
 def answer(
@@ -248,7 +255,7 @@ def _label(text: str, domain: Any) -> Any:
     if domain.name == "integers":
         whole = text.removeprefix("-").isdecimal() and len(text) < 20
         if not whole or not domain.low <= int(text) <= domain.high:
-            raise ArgumentError("share", f"must be from {domain.low} to {domain.high}", f"{text!r}")
+            raise ArgumentError("share", f"must be from {domain.low} to {domain.high}", repr(text))
         return int(text)
     if domain.ordered:
         return number_of(text, domain, name="--share")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast, get_args
+from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 
 from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, grid, write_figure
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, Level, check_level, target_of
 from lapwing.cli.reading.stored_answers import read_result, read_segment
 from lapwing.cli.reading.truth import Truth, TruthOptions
@@ -37,8 +37,6 @@ from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.plotting import figure_of
 from lapwing.results.rounding import estimate_text, exact_text
 
-PEOPLE: tuple[People, ...] = get_args(People)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonOptions:
@@ -62,11 +60,19 @@ class ComparisonOptions:
 
     def check(self) -> None:
         """Raise ArgumentError where an option is wrong."""
-        if self.people not in (None, *PEOPLE):
-            raise ArgumentError("people", "must be 'same' or 'different'", f"{self.people!r}")
         target_of(self.target)
         if len(self.segment or ()) > 2:
             raise ArgumentError("--segment is given once for both, or twice, one for each")
+
+
+RULES = (
+    Rule(
+        "truth",
+        "compares one result with the truth",
+        excludes=("second_file", "output", "people", "target", "segment"),
+    ),
+    Rule("", "name what to compare with: a second result, or --truth", ("second_file", "truth")),
+)
 
 
 def compare(
@@ -108,15 +114,9 @@ def compare(
     check_level(level)
     named.check_table(named.truth, option="truth")
     if named.truth is not None:
-        if second_file is not None or output is not None or compared != ComparisonOptions():
-            raise ArgumentError(
-                "--truth compares one result with the truth. Leave SECOND, --output, --people, "
-                "--target and --segment out"
-            )
         show_distances(first_file, named, table, out, force=force)
-    elif second_file is None:
-        raise ArgumentError("name what to compare with: a second result, or --truth")
     else:
+        assert second_file is not None  # by the rules
         _show_difference(
             (first_file, second_file), compared, table, out, output=output, force=force, level=level
         )

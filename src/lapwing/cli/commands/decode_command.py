@@ -130,7 +130,7 @@ class DecoderOptions:
     def _of_counts(self) -> Decoder | SearchDecoder | None:
         if self.decoder is None:
             if self.settings:
-                raise ArgumentError("set", "belongs to a decoder", advice="Name it with --decoder")
+                raise ArgumentError("set", "belongs to a decoder", advice="Add --decoder")
             return None
         made = pick(DECODERS, self.decoder, what="--decoder")
         found: Decoder | SearchDecoder = make_with_settings(made, settings=self.settings or ())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lapwing.cli.console import Output, check_output, facts, write_text
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.domain_options import (
+    DOMAIN_FIELDS,
+    DOMAIN_RULES,
     DomainOptions,
     axis_files,
     domain_document_text,
@@ -78,14 +80,6 @@ class RandomizerOptions:
                 f"must be one of {', '.join(names)}",
                 f"{self.randomizer!r}{nearest(self.randomizer, names)}",
             )
-        if self.epsilon is None:
-            raise ArgumentError("missing option '--epsilon': the privacy parameter of one report")
-        if self.is_recommended and self.settings:
-            raise ArgumentError(
-                "set", "belongs to a randomizer", advice=f"Name it instead of {RECOMMENDED}"
-            )
-        if not self.is_recommended and self.users is not None:
-            raise ArgumentError("users", f"goes with --randomizer {RECOMMENDED}")
 
     def build_randomizer(self, domain: Domain, *, like: Vector | None = None) -> Randomizer:
         """Return the randomizer that the options mean, for a column like this one if given."""
@@ -94,7 +88,7 @@ class RandomizerOptions:
             settings = self.settings or ()
             named: Randomizer = make_with_settings(made, domain, self.epsilon, settings=settings)
             return named
-        assert self.epsilon is not None  # checked
+        assert self.epsilon is not None  # by the rules
         users = USERS if self.users is None else self.users
         if like is None:
             return recommend(domain, epsilon=self.epsilon, users=users).randomizer
@@ -122,6 +116,7 @@ class AnswerOptions:
     segment: list[str] | None = option(
         "A public label that may accompany a report. Each has its own tally. May be repeated.",
         "LABEL",
+        names={"segments": "--segment"},
     )
     segment_minimum: int | None = option(
         f"Reports that a segment needs before a collector shows it. Default: {MINIMUM}.", "N"
@@ -152,8 +147,7 @@ class AnswerOptions:
 
     def build_survey(self, randomizer: Randomizer) -> Survey:
         """Return the survey that the options mean."""
-        if self.name is None:
-            raise ArgumentError("missing option '--name': what the survey asks")
+        assert self.name is not None  # by the rules
         return Survey(
             self.name,
             randomizer,
@@ -184,6 +178,38 @@ class KindOptions:
     )
 
 
+_SUITS = f"goes with --randomizer {RECOMMENDED}"
+
+_OTHER_FILES = ("after", "domain_only")
+
+RULES = (
+    Rule("after", "takes only --name and --users: all else is in SURVEY", only=("name", "users")),
+    Rule(
+        "domain_only",
+        "takes the options of one domain, --segment and no others",
+        only=(*DOMAIN_FIELDS, "segment"),
+    ),
+    Rule("axis", "names whole domains", excludes=(*DOMAIN_FIELDS, "like")),
+    *DOMAIN_RULES,
+    Rule("users", _SUITS, excludes=("randomizer",)),
+    Rule("like", _SUITS, excludes=("randomizer",)),
+    Rule("segment_minimum", "is the least size of a segment", needs=("segment",)),
+    Rule("settings", "belongs to a randomizer", needs=("randomizer",)),
+    Rule(
+        "",
+        "missing option '--epsilon': the privacy parameter of one report",
+        needs=("epsilon", *_OTHER_FILES),
+    ),
+    Rule("", "missing option '--name': what the survey asks", needs=("name", *_OTHER_FILES)),
+    Rule(
+        "",
+        "a column needs one domain: an interval (--low and --high, or --edges), or --integers, or "
+        "--categories, or --domain",
+        needs=("low", "edges", "integers", "categories", "domain", "axis", "after"),
+    ),
+)
+
+
 def new(
     output: OutputFile,
     force: Force = False,
@@ -209,16 +235,9 @@ def new(
     files += [*axes.values(), *(kind.after or ())]
     check_output(output, inputs=[path for path in files if path is not None], force=force)
     if kind.after is not None:
-        given = (answers, chosen, asked, known, kind)
-        _next_epoch(output, kind.after, answers.name, chosen.users, out, rest=given)
+        _next_epoch(output, kind.after, answers.name, chosen.users, out)
     elif kind.domain_only:
-        if axes:
-            raise ArgumentError(
-                "--domain-only writes the domain of one column. Write a file for each axis, and "
-                "give both to lapwing new with --axis"
-            )
-        rest = (replace(answers, segment=None), chosen, known)
-        _write_domain(output, asked, answers.segment, out, rest=rest)
+        _write_domain(output, asked, answers.segment, out)
     else:
         _write_survey(output, answers, chosen, asked, known, axes, out)
 
@@ -233,12 +252,8 @@ def _write_survey(
     out: Output,
 ) -> None:
     chosen.check()
-    if known.like is not None and not chosen.is_recommended:
-        raise ArgumentError("like", f"goes with --randomizer {RECOMMENDED}")
     bins = recommended_bins(chosen.epsilon or "") if chosen.is_recommended else None
     if axes:
-        if asked != DomainOptions() or known != LikeOptions():
-            raise ArgumentError("--axis names whole domains. Leave the options of one out")
         domain, note = product_of(axes, bins=bins)
     else:
         domain, note = asked.domain_and_note(bins=bins)
@@ -261,12 +276,8 @@ def _write_domain(
     asked: DomainOptions,
     segments: list[str] | None,
     out: Output,
-    *,
-    rest: tuple[Any, ...],
 ) -> None:
     """Write a domain. An interval without --bins keeps its number of bins open."""
-    if rest != (AnswerOptions(), RandomizerOptions(), LikeOptions()):
-        raise ArgumentError("--domain-only takes the options of a domain, --segment and no others")
     domain, note = asked.domain_and_note(bins=BINS_FOR_ATOMS)
     if segments:
         domain = Segmented(domain, segments)
@@ -285,21 +296,8 @@ def _next_epoch(
     name: str | None,
     users: int | None,
     out: Output,
-    *,
-    rest: tuple[Any, ...],
 ) -> None:
     """Write the survey of the next epoch, its components chosen by the last answer."""
-    alone = (
-        AnswerOptions(name=name),
-        RandomizerOptions(users=users),
-        DomainOptions(),
-        LikeOptions(),
-        KindOptions(after=files),
-    )
-    if rest != alone:
-        raise ArgumentError(
-            "--after takes only --name and --users. Everything else comes from its SURVEY"
-        )
     from lapwing.cli.reading.stored_answers import read_result  # slow to import
 
     survey, answer = read_survey(files[0]), read_result(files[1])

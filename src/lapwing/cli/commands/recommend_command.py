@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.domain_options import DomainFile
 from lapwing.cli.reading.like_options import LikeOptions, components_table, components_text
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.answer import TableOptions
-from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.expected_error import UNITS, ErrorByKind, error_meaning, error_text
 from lapwing.planning.recommendation import recommend as recommendation
@@ -67,19 +65,22 @@ class GoalOptions:
         "For categories: the maximum processor time to tally and decode, about.", "SECONDS"
     )
 
-    def check(self, *, like: Path | None) -> None:
-        """Raise ArgumentError where two columns to plan for are named, or none can be used."""
-        if like is not None and self.kind != "typical":
-            raise ArgumentError("--kind and --like both say what to plan for. Leave one out")
-        if like is not None and (self.change is not None or self.weeks is not None):
-            raise ArgumentError("--change counts people for any column. Leave --like out")
-        if self.users is not None and self.error is not None:
-            raise ArgumentError("give --users or --error, not both: the one follows from the other")
-        if (self.users, self.error, self.change, self.weeks) == (None, None, None, None):
-            raise ArgumentError(
-                "give --users (how many people will report), or how many are needed: --error or "
-                "--change"
-            )
+
+RULES = (
+    Rule("weeks", "is how soon a change is noticed", needs=("change",)),
+    Rule(
+        "change",
+        "asks how many people are needed, for any column",
+        excludes=("users", "error", "like"),
+    ),
+    Rule("error", "asks how many people are needed", excludes=("users",)),
+    Rule("like", "says what to plan for", excludes=("kind",)),
+    Rule(
+        "",
+        "give --users (how many people will report), or how many are needed: --error or --change",
+        needs=("users", "error", "change"),
+    ),
+)
 
 
 def recommend(
@@ -107,7 +108,6 @@ def recommend(
     --like writes their survey.
     """
     promise = exact_epsilon(epsilon)
-    goal.check(like=known.like)
     written.check(inputs=[] if known.like is None else [known.like], force=force)
     domain, note = asked.stored(bins=recommended_bins(promise))
     like = known.masses(domain, out)
@@ -173,14 +173,8 @@ def _people(goal: GoalOptions) -> str:
 
 def _noticing(domain: Domain, epsilon: Fraction, goal: GoalOptions) -> dict[str, Any] | None:
     """Return how many people a week notice a change, and what that means. None if not asked."""
-    if goal.change is None and goal.weeks is None:
-        return None
     if goal.change is None:
-        raise ArgumentError(
-            "--weeks is how soon a change is noticed. Also say how large it is, with --change"
-        )
-    if goal.users is not None or goal.error is not None:
-        raise ArgumentError("--change asks how many people: leave out --users and --error")
+        return None
     # The randomizer of numbers is the same for any number of people.
     pair = recommendation(domain, epsilon=epsilon, users=1)
     meant: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lapwing.cli.console import Output, check_output, facts, grid, write_text
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.column_options import is_summary, reading_of, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.options import (
@@ -73,14 +73,7 @@ class PromiseOptions:
     def promise(self) -> Promise:
         """Return the privacy guarantee that the options mean."""
         numbers: dict[str, Any] = {"epsilon": self.epsilon, "mu": self.mu, "rho": self.rho}
-        given = [name for name, number in numbers.items() if number is not None]
-        if len(given) != 1:
-            raise ArgumentError(
-                f"give one of --epsilon, --mu and --rho, got {' and '.join(given) or 'none'}"
-            )
-        if self.neighbors is None:
-            raise ArgumentError("missing option '--neighbors': replace-one or add-or-remove-one")
-        neighbors = relation_of(self.neighbors)
+        neighbors = relation_of(self.neighbors or "")
         return Promise(neighbors, delta=exact_delta(self.delta), **numbers)
 
 
@@ -96,8 +89,6 @@ class MechanismOptions:
     def build_mechanism(self) -> Mechanism | None:
         """Return the mechanism that is named. None for that which suits the privacy guarantee."""
         if self.mechanism is None:
-            if self.settings:
-                raise ArgumentError("set", "is for a mechanism that is named with --mechanism")
             return None
         made = pick(MECHANISMS, self.mechanism, what="--mechanism")
         found: Mechanism = make_with_settings(made, settings=self.settings or ())
@@ -147,6 +138,7 @@ class KindOptions:
         "knowledge, and how many rows of DATA cannot be used. Nothing is drawn, paid or written. "
         "DATA need not exist.",
         "N",
+        names={"people": "--dry-run"},
     )
 
     def check(self, data: list[Path]) -> None:
@@ -159,6 +151,28 @@ class KindOptions:
             )
         if len(data) > 1 and self.next_round is None:
             raise ArgumentError("release one file. Count several first: lapwing count")
+
+
+_LOSS = "already states the privacy loss"
+
+RULES = (
+    Rule("next_round", "takes DATA, --output and --ledger, and no others", only=("data", "ledger")),
+    Rule("next_round", "takes DATA, --output and --ledger", needs=("ledger",)),
+    Rule("epsilon", _LOSS, excludes=("mu", "rho")),
+    Rule("mu", _LOSS, excludes=("rho",)),
+    Rule("", "give one of --epsilon, --mu and --rho", ("epsilon", "mu", "rho", "next_round")),
+    Rule(
+        "",
+        "missing option '--neighbors': replace-one or add-or-remove-one",
+        needs=("neighbors", "next_round"),
+    ),
+    Rule(
+        "",
+        "missing option '--output' / '-o': only a --dry-run writes nothing",
+        needs=("output", "dry_run"),
+    ),
+    Rule("settings", "belongs to a mechanism", needs=("mechanism",)),
+)
 
 
 def release(
@@ -194,14 +208,12 @@ def release(
     """
     kind.check(data)
     if kind.next_round is not None:
-        asked_too = (promised, column, asked, chosen)
-        _round(kind, data, output, payment, out, rest=asked_too, force=force)
+        assert output is not None and payment.ledger is not None  # by the rules
+        publish_round(kind.next_round, data, output, payment.ledger, out, force=force)
         return
     if output is not None:
         files = [*data, payment.ledger] if payment.ledger else data
         check_output(output, inputs=files, force=force or kind.dry_run is not None)
-    elif kind.dry_run is None:
-        raise ArgumentError("missing option '--output' / '-o': only a --dry-run writes nothing")
     stored = _stored(data[0], column, asked) if kind.dry_run is None else None
     promise = replace(promised.promise(), unit=asked.whose() if stored is None else stored.unit)
     bins = release_bins(promise, by_segment=asked.by is not None)
@@ -228,27 +240,6 @@ def _examine(
     """Say how many rows are missing, unreadable and outside, where there is a table."""
     if data == STDIN or (data.exists() and not is_summary(data)):
         summary_of(data, column, domain, out, asked=asked, ask=False)
-
-
-def _round(
-    kind: KindOptions,
-    data: list[Path],
-    output: Path | None,
-    payment: PaymentOptions,
-    out: Output,
-    *,
-    rest: tuple[Any, ...],
-    force: bool,
-) -> None:
-    """Publish one more round. ArgumentError where another option is given."""
-    alone = (
-        *(PromiseOptions(), None, CuratorDomainOptions(), MechanismOptions()),
-        *(KindOptions(next_round=kind.next_round), PaymentOptions(ledger=payment.ledger)),
-    )
-    if (*rest, kind, payment) != alone or output is None or payment.ledger is None:
-        raise ArgumentError("--next-round takes DATA, --output and --ledger, and no others")
-    assert kind.next_round is not None
-    publish_round(kind.next_round, data, output, payment.ledger, out, force=force)
 
 
 def _domain_and_note(

@@ -13,6 +13,7 @@ from lapwing.cli.console import Output, check_ending, check_output, facts, writi
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.errors import ArgumentError
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answers import limits_of
 from lapwing.results.exact_values import promise_text
@@ -60,10 +61,8 @@ def sample(
     """
     check_output(output, inputs=[result_file], force=force)
     check_ending(output, [".csv"], what="the table")
-    if not 1 <= size <= VALUE_LIMIT:
-        raise ArgumentError("size", f"must be from 1 to {VALUE_LIMIT}", f"{size}")
-    if seed is not None and seed < 0:
-        raise ArgumentError("seed", "must be at least 0", f"{seed}")
+    check_whole("size", size, low=1, high=VALUE_LIMIT)
+    check_whole("seed", 0 if seed is None else seed, low=0)
     result = read_result(result_file)
     if is_small(result):
         raise ArgumentError(f"{reason_of(result)}, so there is nothing to draw values from")

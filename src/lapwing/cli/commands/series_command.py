@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lapwing.cli.console import Output, check_output, facts, write_text
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, IntervalOptions, ResultOptions, SegmentName
 from lapwing.cli.reading.stored_answers import read_watch, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
@@ -47,6 +47,12 @@ class SeriesOptions(ResultOptions):
     )
 
 
+RULES = (
+    Rule("watch", "looks at one week", excludes=("output", "so_far", "table")),
+    Rule("alpha", "is the error probability of a watch", needs=("watch",)),
+)
+
+
 def series(
     week_files: Annotated[
         list[str],
@@ -77,12 +83,8 @@ def series(
     """
     ends = intervals.how()
     if weeks.watch is not None:
-        if weeks.output is not None or weeks.so_far or table.table is not None:
-            raise ArgumentError("--watch looks at one week. Leave --output, --so-far and --csv out")
         _watch(week_files, weeks.watch, weeks, segment, out)
         return
-    if weeks.alpha is not None:
-        raise ArgumentError("alpha", "is for --watch FILE")
     output = weeks.output
     files = read_weeks(week_files, dated=weeks.names is None, segment=segment)
     table.check(inputs=files.paths, force=force, output=output)

@@ -12,8 +12,8 @@ from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.reading.column_options import PopulationOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.errors import ArgumentError
 from lapwing.planning.simulation import simulate as draw_tally
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.results.rounding import count_text
 
 
@@ -45,12 +45,10 @@ def simulate(
     distribution without making reports, so the time depends on the bins, not on the number of
     people. A simulated tally cannot be merged with a collected one.
     """
-    if seed is not None and seed < 0:
-        raise ArgumentError("seed", "must be a whole number of at least 0", f"{seed}")
+    used = secrets.randbits(64) if seed is None else check_whole("seed", seed, low=0)
     check_output(output, inputs=[survey_file, values], force=force)
     survey = read_survey(survey_file)
     people = crowd.people(values, survey.randomizer.domain, out, what="count")
-    used = secrets.randbits(64) if seed is None else seed
     tally = draw_tally(survey.randomizer, people, rng=used)
     write_text(output, tally.to_json())
     document = {

@@ -17,7 +17,7 @@ from lapwing.cli.console import (
     write_groups,
     write_text,
 )
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import AllowEqual, Force, LongJobOptions, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.engines.arrow.dataset_tables import every_file
@@ -25,7 +25,7 @@ from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.report_tally import tally as count_files
 from lapwing.engines.arrow.saved_progress import finished
-from lapwing.errors import ArgumentError, TallyError
+from lapwing.errors import TallyError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER, GroupTallies
 from lapwing.results.rounding import count_text
 from lapwing.survey.survey import Survey
@@ -59,16 +59,14 @@ class CountingOptions:
         f"With --by: segments of fewer reports are counted together as '{OTHER}'. "
         f"Default: {MINIMUM}.",
         "N",
+        names={"minimum": "--segment-minimum"},
     )
 
-    def check(self) -> None:
-        """Raise ArgumentError where two options do not fit together."""
-        if self.by and self.salvage:
-            raise ArgumentError("salvage", "is for .lwr files, which hold no labels for --by")
-        if not self.by and self.segment_minimum is not None:
-            raise ArgumentError(
-                "--segment-minimum is the least size of a segment. Name the segments with --by"
-            )
+
+RULES = (
+    Rule("salvage", "is for .lwr files, which hold no labels", excludes=("by",)),
+    Rule("segment_minimum", "is the least size of a segment", needs=("by",)),
+)
 
 
 def tally(
@@ -104,7 +102,6 @@ def tally(
     check_output(output, inputs=inputs, force=force)
     check_distinct(files, what="reports", allow_equal=counting.allow_equal)
     survey = read_survey(survey_file)
-    counting.check()
     threads, progress = work.workers(), work.progress(output)
     counted = _counted(paths, survey, counting, threads, progress, out)
     if counted.total == 0:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lapwing.cli.console import Output, check_ending, check_output, facts, grid, write_text
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import WORD
@@ -50,18 +49,11 @@ class ShuffleOptions:
         "Also show the guarantee of N honest people's reports that a trusted shuffler mixes. Needs "
         "--delta.",
         "N",
+        names={"users": "--shuffle-users"},
     )
     delta: str | None = option(
         "With --shuffle-users: delta of that guarantee, in (0, 1), such as 1e-6.", "NUMBER"
     )
-
-    def check(self) -> None:
-        """Raise ArgumentError unless both or none are given."""
-        if (self.shuffle_users is None) != (self.delta is None):
-            raise ArgumentError(
-                "--shuffle-users and --delta belong together. Give both, for example "
-                "--shuffle-users 100000 --delta 1e-6"
-            )
 
     def tell(self, survey: Survey, document: dict[str, Any], rows: dict[str, str]) -> None:
         """Add what shuffled reports promise, if that was asked."""
@@ -82,7 +74,9 @@ class PersonOptions:
         "SURVEY",
     )
     budget: str | None = option(
-        "The largest epsilon that one person may spend on all reports. More is refused.", "EPSILON"
+        "The largest epsilon that one person may spend on all reports. More is refused.",
+        "EPSILON",
+        names={"epsilon": "--budget"},
     )
     statement: Path | None = option(
         "With --budget: write a statement of what the reports can reveal, .md or .json.",
@@ -92,11 +86,7 @@ class PersonOptions:
     force: Force = False
 
     def check(self, survey_file: Path) -> None:
-        """Raise ArgumentError unless they fit together and the statement can be written."""
-        if self.budget is None and (self.statement is not None or self.also or self.rounds != 1):
-            raise ArgumentError(
-                "--rounds, --also and --output need --budget, the limit of one person"
-            )
+        """Raise ArgumentError unless the statement can be written."""
         if self.statement is not None:
             check_ending(self.statement, (".md", ".json"), what="the statement")
             inputs = [survey_file, *(self.also or [])]
@@ -120,6 +110,16 @@ class PersonOptions:
             rows["statement"] = str(self.statement)
 
 
+RULES = (
+    Rule("shuffle_users", "needs the delta of the shuffled reports", needs=("delta",)),
+    Rule("delta", "is for shuffled reports", needs=("shuffle_users",)),
+    *(
+        Rule(name, "goes with the limit of one person", needs=("budget",))
+        for name in ("rounds", "also", "statement")
+    ),
+)
+
+
 def verify(
     survey_file: SurveyFile,
     *,
@@ -138,7 +138,6 @@ def verify(
     epsilon once. Reports of rappor together cost at most its lifetime epsilon. Both hold for the
     reports of one device file, which keeps the first draw. lapwing randomize keeps nothing.
     """
-    shuffle.check()
     person.check(survey_file)
     survey = read_survey(survey_file)
     document, rows = _proof(survey)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import DecimalName, EncodingName, NoHeader, ThousandsName
 from lapwing.documents import read, read_as, require, require_format
 from lapwing.engines.arrow.unit_columns import check_units
@@ -131,7 +131,7 @@ def axis_files(typed: Sequence[str]) -> dict[str, Path]:
             raise ArgumentError(
                 "axis",
                 "must be NAME=FILE with two different names",
-                f"{one!r}",
+                repr(one),
                 "For example --axis delay=delay.json --axis hour=hour.json",
             )
         files[name] = Path(path)
@@ -152,7 +152,8 @@ def product_of(files: Mapping[str, Path], *, bins: int | None) -> tuple[Domain, 
         raise ArgumentError(
             "axis",
             "must be given twice, once for each attribute",
-            f"{len(files)}; for example --axis delay=delay.json --axis hour=hour.json",
+            str(len(files)),
+            "For example --axis delay=delay.json --axis hour=hour.json",
         )
     from lapwing.planning.pair_recommendation import BINS  # slow to import
 
@@ -187,7 +188,9 @@ class DomainOptions(DomainFile):
         "SCALE",
     )
     atom: list[str] | None = option(
-        "A value that many people hold exactly, such as 0. May be repeated.", "VALUE"
+        "A value that many people hold exactly, such as 0. May be repeated.",
+        "VALUE",
+        names={"atoms": "--atom"},
     )
     edges: str | None = option(
         "The edges of your own bins, such as age bands: 0,18,25,65,120. Replaces --low, --high, "
@@ -207,6 +210,10 @@ class DomainOptions(DomainFile):
         "means any strings, by a public hash of so many bits. file:PATH is a file of labels, one "
         "on each line.",
         "LABELS",
+        names={
+            "labels": "--categories",
+            "bits": "BITS of --categories hash:BITS",
+        },
     )
     other: str | None = option(
         "The label that every unlisted value counts as. Without it such values are refused on a "
@@ -235,36 +242,57 @@ class DomainOptions(DomainFile):
         ArgumentError
             Unless exactly one domain is meant.
         """
-        typed = self._typed
         if self.domain is not None:
-            if typed:
-                flag = next(iter(typed)).replace("_", "-")
-                raise ArgumentError(f"--domain names the whole domain. Leave --{flag} out")
             return self.stored(bins=bins)
-        lists = {"integers", "categories"}
-        treated = ("outside", "missing", "other")
-        rest: dict[str, Any] = {key: typed[key] for key in treated if key in typed}
-        equal = [f"--{key}" for key in ("low", "high", "bins", "scale") if key in typed]
-        if "edges" in typed and equal:
-            raise ArgumentError(
-                f"--edges says where each bin ends, so leave {', '.join(equal)} out"
-            )
-        interval = {key: typed[key] for key in typed if key not in lists | rest.keys()}
-        if interval.get("scale") == "circular":
-            del interval["scale"]
-            interval["circular"] = True
+        domain = self._built()
+        if bins is not None:
+            return with_bins(domain, bins)
+        if isinstance(domain, Interval) and domain.bins is None:
+            raise ArgumentError("bins", "must be given for this randomizer", advice="Add --bins")
+        return domain, ""
+
+    def _built(self) -> Domain:
+        """Return the domain, whose class says what is wrong with it."""
+        rest = self._typed("outside", "missing", "other")
+        if self.integers is not None:
+            low, high = self.integers
+            if low > high:
+                raise ArgumentError("integers", "needs the lower number first", f"{low} and {high}")
+            return Integers(low, high, **rest)
+        if self.categories is not None:
+            return self._labeled(self.categories, rest)
         number, *others = UNITS
-        check_choice(
-            interval.get("unit", number), name="--unit", choices=(number, "whole", *others)
-        )
-        if interval.get("unit") == "whole":
-            del interval["unit"]
-            interval["whole"] = True
-        if "atom" in interval:
-            interval["atoms"] = interval.pop("atom")
-        needed = ("low", "high") if bins is not None else ("low", "high", "bins")
-        domain = _domain(self, interval, rest, needed=needed)
-        return (domain, "") if bins is None else with_bins(domain, bins)
+        unit = self.unit or number
+        check_choice(unit, name="unit", choices=(number, "whole", *others))
+        check_choice(self.scale or "linear", name="scale", choices=("linear", "log", "circular"))
+        given = rest | self._typed("bins", "scale", "closed")
+        given["whole"] = unit == "whole"
+        given["unit"] = unit = number if unit == "whole" else unit
+        if self.scale == "circular":
+            del given["scale"]
+            given["circular"] = True
+        for name, end in self._typed("low", "high").items():
+            given[name] = _end(end, unit, name)
+        given["atoms"] = [_end(text, unit, "atom") for text in self.atom or ()]
+        if self.edges is not None:
+            edges = [text.strip() for text in self.edges.split(",")]
+            if "" in edges:
+                raise ArgumentError("edges", "must be values with commas between, one is empty")
+            given["edges"] = [_end(text, unit, "edges") for text in edges]
+        return Interval(**given)
+
+    def _labeled(self, categories: str, rest: dict[str, Any]) -> Domain:
+        bits = re.fullmatch(r"hash:([0-9]{1,2})", categories.strip())
+        if bits:
+            if "other" in rest:
+                raise ArgumentError(
+                    "other", "is for labels that are listed", advice="Every text has a hash"
+                )
+            return HashedStrings(int(bits[1]), **rest)
+        labels = _labels(categories, self.categories_file)
+        if "other" in rest and not (isinstance(labels, list) and rest["other"] in labels):
+            rest["other"] = _number_of_label(rest["other"])
+        return Categories(labels, **rest)
 
     @property
     def categories_file(self) -> Path | None:
@@ -272,16 +300,29 @@ class DomainOptions(DomainFile):
         name, colon, path = (self.categories or "").strip().partition(":")
         return Path(path.strip()) if name == "file" and colon and path.strip() else None
 
-    @property
-    def _typed(self) -> dict[str, Any]:
-        """What was typed of the domain, by the names of the options."""
-        names = [field.name for field in fields(DomainOptions) if field.name != "domain"]
+    def _typed(self, *names: str) -> dict[str, Any]:
+        """What was typed of these options."""
         typed = {name: getattr(self, name) for name in names}
-        return {
-            name: value
-            for name, value in typed.items()
-            if value not in (None, [], "") and value is not False
-        }
+        return {name: value for name, value in typed.items() if value is not None}
+
+
+_INTERVAL = ("low", "high", "bins", "unit", "scale", "atom", "edges", "closed")
+
+_OF_LABELS = "is for categories: it names the label of all other values"
+
+DOMAIN_FIELDS = tuple(field.name for field in fields(DomainOptions))
+
+DOMAIN_RULES = (
+    Rule("domain", "names the whole domain", excludes=DOMAIN_FIELDS[1:]),
+    Rule("edges", "says where each bin ends", excludes=("low", "high", "bins", "scale")),
+    Rule("outside", "is for intervals and whole numbers", excludes=("categories",)),
+    Rule("integers", "is one domain, of whole numbers", excludes=("categories", *_INTERVAL)),
+    Rule("categories", "is one domain, of labels", excludes=_INTERVAL),
+    Rule("other", _OF_LABELS, needs=("categories",)),
+    Rule("low", "is the start of an interval", needs=("high",)),
+    Rule("high", "is the end of an interval", needs=("low",)),
+)
+"""The options of a domain that need or exclude each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,59 +402,6 @@ def marks_of(
     return cast(Decimal | None, decimal), cast(Thousands | None, thousands)
 
 
-def _domain(
-    options: DomainOptions,
-    interval: dict[str, Any],
-    rest: dict[str, Any],
-    *,
-    needed: tuple[str, ...],
-) -> Domain:
-    integers, categories = options.integers, options.categories
-    others = (integers, categories)
-    if bool(interval) + sum(one is not None for one in others) != 1:
-        raise ArgumentError(
-            "a column needs one domain: an interval (--low and --high, or --edges), or --integers, "
-            "or --categories, or --domain"
-        )
-    if "other" in rest and categories is None:
-        raise ArgumentError("other", "is for categories: it names the label of all other values")
-    if integers is not None:
-        if integers[0] > integers[1]:
-            low, high = integers
-            raise ArgumentError("integers", "needs the lower number first", f"{low} and {high}")
-        return Integers(*integers, **rest)
-    if not interval:
-        if "outside" in rest:
-            raise ArgumentError("outside", "is for intervals and whole numbers, not for categories")
-        bits = re.fullmatch(r"hash:([0-9]{1,2})", (categories or "").strip())
-        if bits:
-            if "other" in rest:
-                raise ArgumentError(
-                    "other", "is for labels that are listed", advice="Every text has a hash"
-                )
-            return HashedStrings(int(bits[1]), **rest)
-        path = options.categories_file
-        labels = _labels(categories, path)
-        if "other" in rest and not (isinstance(labels, list) and rest["other"] in labels):
-            rest["other"] = _number_of_label(rest["other"])
-        return Categories(labels, **rest)
-    unit = interval.get("unit", "number")
-    interval["atoms"] = [_end(text, unit, "--atom") for text in interval.get("atoms", ())]
-    if "edges" in interval:
-        edges = [text.strip() for text in interval.pop("edges").split(",")]
-        if "" in edges:
-            raise ArgumentError("edges", "must be values with commas between, one is empty")
-        return Interval(edges=[_end(text, unit, "--edges") for text in edges], **interval, **rest)
-    absent = [f"--{key}" for key in needed if key not in interval]
-    if absent:
-        *first, last = (f"--{key}" for key in needed)
-        raise ArgumentError(
-            f"an interval needs {', '.join(first)} and {last}. Add {', '.join(absent)}"
-        )
-    low, high = (_end(interval.pop(key), unit, f"--{key}") for key in ("low", "high"))
-    return Interval(low, high, **interval, **rest)
-
-
 def _end(text: str, unit: str, option: str) -> Any:
     """Return a number. Dates and times stay texts, which the domain reads."""
     if unit != "number":
@@ -422,7 +410,7 @@ def _end(text: str, unit: str, option: str) -> Any:
         return float(text)
     except ValueError:
         raise ArgumentError(
-            option, "must be a number", f"{text!r}", "For dates and times add --unit"
+            option, "must be a number", repr(text), "For dates and times add --unit"
         ) from None
 
 

@@ -139,7 +139,7 @@ Settings = Annotated[
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level of an interval is between 0 and 1."""
     if not 0 < level < 1:
-        raise ArgumentError("level", "must be between 0 and 1", f"{level}", "For example 0.95")
+        raise ArgumentError("level", "must be between 0 and 1", str(level), "For example 0.95")
 
 
 def target_of(typed: str) -> Target:
@@ -147,7 +147,7 @@ def target_of(typed: str) -> Target:
     from lapwing.results.band import Target  # slow to import
 
     if typed not in get_args(Target):
-        raise ArgumentError("target", "must be 'population' or 'empirical'", f"{typed!r}")
+        raise ArgumentError("target", "must be 'population' or 'empirical'", repr(typed))
     return cast("Target", typed)
 
 
@@ -201,7 +201,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
         name, equals, text = setting.partition("=")
         name = name.strip().replace("-", "_")
         if not equals:
-            raise ArgumentError("set", "must be NAME=VALUE", f"{setting!r}")
+            raise ArgumentError("set", "must be NAME=VALUE", repr(setting))
         if name in given:
             raise ArgumentError(f"{name!r} is given twice. Once is enough")
         given[name] = _value(text.strip(), name)

@@ -298,7 +298,10 @@ class ExpectationMaximization(Declared):
         super().__post_init__()
         if not self.smoothed and self.strength != 1:
             raise ArgumentError(
-                "strength", "belongs to the smoothing", advice="Also pass smoothed=True"
+                "strength",
+                "belongs to the smoothing",
+                advice="Also pass smoothed=True",
+                others=("smoothed",),
             )
 
     @one_thread

@@ -450,13 +450,15 @@ class Candidates(Declared):
         """Check that the candidates are different."""
         super().__post_init__()
         if not self.values:
-            raise ArgumentError("there must be at least one candidate")
+            raise ArgumentError("candidates", "must hold at least one value")
         seen: dict[str | int, int] = {}
         for position, value in enumerate(self.values):
             if seen.setdefault(value, position) != position:
                 raise ArgumentError(
-                    "candidates must all be different, those at positions "
-                    f"{seen[value]} and {position} are not. Drop one"
+                    "candidates",
+                    f"must all be different, those at positions {seen[value]} and {position} are "
+                    "not",
+                    advice="Drop one",
                 )
 
     def symbols(self, channel: LinearChannel) -> NDArray[np.int64]:

@@ -67,7 +67,7 @@ class ColumnValues:
     ) -> ColumnValues:
         """Choose the columns of a table that is open. Those of pairs are named as their axes."""
         if by is not None:
-            by = table.column(by, option="--by")
+            by = table.column(by, option="by")
         if isinstance(domain, Product):
             return PairValues.of_axes(table, column, domain, by=by, texts=texts)
         name = table.column(column, beside=by, labels=not domain.ordered)
@@ -221,8 +221,9 @@ class PairValues(ColumnValues):
         """Choose the columns of a table that is open."""
         if column is not None:
             raise ArgumentError(
-                f"this survey asks about pairs, whose columns are {' and '.join(domain.names)}. "
-                "Leave --column out"
+                "column",
+                f"is for one attribute, and this survey asks about {' and '.join(domain.names)}",
+                advice="Leave it out",
             )
         if by in domain.names:
             raise ArgumentError(

@@ -30,7 +30,7 @@ def value_and_count(table: Table, column: str | None, count_column: str) -> tupl
     ArgumentError
         When one is not there, or both are one.
     """
-    counts = table.column(count_column, option="--count-column")
+    counts = table.column(count_column, option="count_column")
     if column is None:
         others = [name for name in table.names if name != counts]
         if not others:
@@ -40,9 +40,11 @@ def value_and_count(table: Table, column: str | None, count_column: str) -> tupl
                 "column", f"must name one of the columns of {table.label}: {', '.join(others)}"
             )
         column = others[0]
-    values = table.column(column, option="--column", beside=counts)
+    values = table.column(column, option="column", beside=counts)
     if values == counts:
-        raise ArgumentError("--column and --count-column must be two columns, got one")
+        raise ArgumentError(
+            "column", "and count_column must be two columns", "one", others=("count_column",)
+        )
     return values, counts
 
 

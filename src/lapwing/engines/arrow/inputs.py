@@ -198,7 +198,7 @@ def codec_of(encoding: str | None) -> codecs.CodecInfo | None:
     raise ArgumentError(
         "encoding",
         "must be an encoding of text that Python knows, such as cp1252 or utf-16",
-        f"{encoding!r}",
+        repr(encoding),
     )
 
 

@@ -124,7 +124,7 @@ def check_label_column(by: Any) -> None:
         raise ArgumentError(
             "by",
             "must be the name of one column",
-            f"{kind_of(by)}",
+            kind_of(by),
             "For a second label, write the reports of each of its values into a folder of their "
             "own, such as country=PT",
         )

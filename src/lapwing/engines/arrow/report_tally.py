@@ -290,7 +290,7 @@ def _of_table(
     if column is None and not ours and (table.is_file or stored):
         check_report_table(table.path, table.metadata, survey, required=True)
     found = table.column(column or "report")
-    by = tuple(table.column(name, option="--by", beside=found) for name in by)
+    by = tuple(table.column(name, option="by", beside=found) for name in by)
     if found in by:
         raise ArgumentError("by", "must name another column than that of the reports")
     if count_column is not None:

@@ -393,7 +393,7 @@ class Table:
         self,
         name: str | None,
         *,
-        option: str = "--column",
+        option: str = "column",
         beside: str | None = None,
         labels: bool = False,
     ) -> str:
@@ -403,7 +403,7 @@ class Table:
         ----------
         name : str, optional
         option : str
-            Which option names it, for messages.
+            Which argument names it, for messages.
         beside : str, optional
             Another column that was found by its name, which proves that there is a header.
         labels : bool
@@ -418,7 +418,7 @@ class Table:
             When a CSV seems to have no header line, or the name occurs twice.
         """
         if name is not None and not isinstance(name, str):
-            raise ArgumentError(option, "must be the name of one column", f"{kind_of(name)}")
+            raise ArgumentError(option, "must be the name of one column", kind_of(name))
         proved = self.typed or not self.header or beside is not None
         if name is None:
             if len(self.names) == 1 and (proved or not labels):
@@ -427,15 +427,16 @@ class Table:
             if proved:
                 commas = not self.header and self.delimiter == ","
                 raise ArgumentError(
-                    f"{option} must name one of the columns of {self.label}: {self._listed()}"
-                    + (f", or, {COMMAS}" * commas)
+                    option,
+                    f"must name one of the columns of {self.label}: {self._listed()}"
+                    + f", or, {COMMAS}" * commas,
                 )
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
             raise ArgumentError(
                 option,
                 f"must name {which} {self.label}, as its first line does",
-                advice=f"{_NO_HEADER}",
+                advice=_NO_HEADER,
             )
         if self.rows == 0 and not self.header and name.isdecimal():
             return name  # nobody stands in the file, so nothing says how many columns it has
@@ -452,7 +453,7 @@ class Table:
                     raise FormatError(f"{self.label} {self.fault}")
                 raise ArgumentError(
                     f"{self.label} has no column {name!r} in its first line. Check the name. "
-                    f"That line is not shown, because it may hold values: {_NO_HEADER}"
+                    f"That line is not shown, because it may hold values. {_NO_HEADER}"
                 )
             raise ArgumentError(
                 f"{self.label} has no column {name!r}{nearest(name, self.names)}. "

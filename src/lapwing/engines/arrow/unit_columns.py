@@ -21,11 +21,9 @@ def unit_column(one: ColumnValues, name: str, beside: ColumnValues | None) -> st
 
     Its type is checked, and no row is read.
     """
-    found = one.table.column(name, option="--unit", beside=one.name)
+    found = one.table.column(name, option="unit", beside=one.name)
     if found in (one.name, beside.name if beside is not None else None):
-        raise ArgumentError(
-            "unit", "must name another column than column and by", others=("column", "by")
-        )
+        raise ArgumentError("unit", "must differ from column and by", others=("column", "by"))
     if one.table.typed:
         unit_names(one.table.empty(found), column=found, typed=True)
     return found
@@ -84,15 +82,21 @@ def check_units(unit: Any, most: Any, progress: Any, counts: Any = None) -> None
     """
     if (unit is None) != (most is None):
         raise ArgumentError(
-            "--unit and --most belong together: the column that says whose each row is, and how "
-            "many rows of one unit count"
+            "unit",
+            "and most belong together: the column that says whose each row is, and how many rows "
+            "of one unit count",
+            others=("most",),
         )
     if unit is not None and progress is not None:
         raise ArgumentError(
-            "--resume keeps counts, and those of units are known at the end only. Leave it out"
+            "resume",
+            "keeps counts, and those of units are known at the end only",
+            advice="Leave it out",
         )
     if unit is not None and counts is not None:
         raise ArgumentError(
-            "--count-column says how many rows hold a value, and --unit whose a single row is. "
-            "Leave one out"
+            "count_column",
+            "says how many rows hold a value, and unit whose a single row is",
+            advice="Leave one out",
+            others=("unit",),
         )

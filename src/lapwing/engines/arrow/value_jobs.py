@@ -470,9 +470,7 @@ def curator_columns(
     values = ColumnValues.in_table(table, column, cells, texts=texts, curator=True)
     beside = segments_beside(values, by, curated)
     if beside is not None and beside.name == count_column:
-        raise ArgumentError(
-            "by", "must name another column than count_column", others=("count_column",)
-        )
+        raise ArgumentError("by", "must differ from count_column", others=("count_column",))
     values.check_type()
     if beside is not None:
         beside.check_type()
@@ -485,9 +483,9 @@ def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> Column
         if by is not None:
             raise ArgumentError("a column of segments needs a domain that has them: Segmented")
         return None
-    name = one.table.column(by, option="--by", beside=one.name)
+    name = one.table.column(by, option="by", beside=one.name)
     if name == one.name:
-        raise ArgumentError("by", "must name another column than column", others=("column",))
+        raise ArgumentError("by", "must differ from column", others=("column",))
     return ColumnValues(one.table, name, domain.segmentation, curator=True)
 
 

@@ -256,7 +256,7 @@ def _number_of_labels(rows: SparkRows, labels: list[str], most: int) -> int:
 
 def _count_column(rows: SparkRows, name: str, column: str) -> str:
     if rows.table.column(name, option="count_column", beside=column) == column:
-        raise ArgumentError("count_column must name another column than that of the reports")
+        raise ArgumentError("count_column", "must name another column than that of the reports")
     if rows.table.typed:
         check_count_type(rows.table.empty(name).type, column=name)
     return name
@@ -289,7 +289,7 @@ def _report_column(
 
 def _check_labels(rows: SparkRows, labels: list[str], column: str) -> None:
     for name in labels:
-        if rows.table.column(name, option="--by", beside=column) == column:
+        if rows.table.column(name, option="by", beside=column) == column:
             raise ArgumentError("by", "must name another column than that of the reports")
         if rows.table.typed:
             labels_of(rows.table.empty(name), column=name)

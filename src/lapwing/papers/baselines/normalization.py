@@ -92,8 +92,9 @@ class Normalization(Declared):
         super().__post_init__()
         if self.signed and self.method == "clip-and-normalize":
             raise ArgumentError(
-                "method='clip-and-normalize' makes no signed estimate. Use 'additive' or "
-                "'norm-cut', or LeastSquares(signed=True)"
+                "method",
+                "'clip-and-normalize' makes no signed estimate",
+                advice="Use 'additive' or 'norm-cut', or LeastSquares(signed=True)",
             )
 
     @one_thread

@@ -127,7 +127,7 @@ class PrefixHashing(Mixture[TallyLog]):
                 raise ArgumentError(
                     "prefixes",
                     f"must be increasing lengths in bits, the first from 1 to {FIRST_BITS}",
-                    f"{lengths!r}",
+                    repr(lengths),
                 )
             if lengths[-1] != self._key_bits:
                 raise ArgumentError(

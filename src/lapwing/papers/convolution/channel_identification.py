@@ -168,5 +168,5 @@ def _only_block(domain: Domain, tally: CountTally) -> tuple[np.ndarray, int]:
     if tally.total == 0:
         raise TallyError("a channel needs at least one report to be estimated")
     if domain.size < 2:
-        raise ArgumentError("domain", "must have at least 2 symbols", f"{domain.size}")
+        raise ArgumentError("domain", "must have at least 2 symbols", str(domain.size))
     return tally.blocks[0], tally.total

@@ -290,7 +290,7 @@ class QuantileSite(InteractiveSite):
         self._check_process()
         if type(place) is not int or not 0 <= place < self._below.size:
             raise ArgumentError(
-                f"a place must be a whole number from 0 to {self._below.size - 1}, got {place!r}"
+                "place", f"must be a whole number from 0 to {self._below.size - 1}", repr(place)
             )
         try:
             noise = self._noise.pop()
@@ -561,7 +561,7 @@ class PursuitSite(InteractiveSite):
     def _check_atom(self, atom: int) -> None:
         if type(atom) is not int or not 0 <= atom < self._exact.size:
             raise ArgumentError(
-                f"a function must be a whole number from 0 to {self._exact.size - 1}, got {atom!r}"
+                "atom", f"must be a whole number from 0 to {self._exact.size - 1}", repr(atom)
             )
 
 

@@ -193,7 +193,7 @@ class PolynomialProjection(LinearMechanism):
         if isinstance(self.basis, str):
             if self.basis not in FAMILIES:
                 raise ArgumentError(
-                    "basis", f"must be one of {', '.join(FAMILIES)}", f"{self.basis!r}"
+                    "basis", f"must be one of {', '.join(FAMILIES)}", repr(self.basis)
                 )
         else:
             given = tuple(tuple(map(float, function)) for function in self.basis)
@@ -203,7 +203,7 @@ class PolynomialProjection(LinearMechanism):
                 raise ArgumentError(
                     "functions",
                     f"must be the number of functions in the basis, {len(self.basis)}",
-                    f"{self.functions}",
+                    str(self.functions),
                 )
         if self.shape in POWERS and self.basis != "legendre":
             raise ArgumentError("raw moments are those of the Legendre basis. Use another shape")

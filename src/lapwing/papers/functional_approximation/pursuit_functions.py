@@ -30,8 +30,9 @@ def entry_of(part: Any) -> Any:
     """Return an entry of a dictionary as it is held: a name, a callable, or a tuple of values."""
     if isinstance(part, str) and part not in FAMILIES:
         raise ArgumentError(
-            f"dictionary must be one of {', '.join(FAMILIES)}, or functions of your own, "
-            f"got {part!r}"
+            "dictionary",
+            f"must be one of {', '.join(FAMILIES)}, or functions of your own",
+            repr(part),
         )
     return part if isinstance(part, str) or callable(part) else tuple(map(float, part))
 

@@ -101,7 +101,7 @@ def allocation_shares(
     """
     check_whole("levels", levels, low=1, high=MOST_LEVELS)
     if allocation not in ("optimal", "uniform"):
-        raise ArgumentError("allocation", "must be 'optimal' or 'uniform'", f"{allocation!r}")
+        raise ArgumentError("allocation", "must be 'optimal' or 'uniform'", repr(allocation))
     if allocation == "uniform":
         return np.full(levels, 1 / levels)
     weights = np.array([coefficient_variance(j, epsilon) ** 0.5 / 2**j for j in range(levels)])

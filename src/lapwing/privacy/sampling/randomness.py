@@ -214,7 +214,7 @@ def source_of(rng: RandomSource | None) -> RandomSource:
         raise ArgumentError(
             "rng",
             "must be a source of random words",
-            f"{kind_of(rng)}",
+            kind_of(rng),
             "Leave it out for secure randomness, or pass lapwing.seeded(1) in a test, which "
             "protects nobody",
         )
@@ -271,7 +271,7 @@ def seeded(seed: int) -> RandomSource:
     >>> lw.seeded(1).words(1) == lw.seeded(1).words(1)
     array([ True])
     """
-    seed = check_whole("a seed", seed, low=0, high=WORD - 1)
+    seed = check_whole("seed", seed, low=0, high=WORD - 1)
     keys = 0
 
     def draw_key() -> bytes:

@@ -103,7 +103,7 @@ class Categories(Unordered):
     def _check_labels(self) -> None:
         if isinstance(self.labels, int | np.integer):
             limits = {"low": 1, "high": MAXIMUM_CATEGORIES}
-            number = check_whole("the number of labels", self.labels, **limits, error=DomainError)
+            number = check_whole("labels", self.labels, **limits, error=DomainError)
             object.__setattr__(self, "labels", number)
             return
         check_list(self.labels, name="labels")
@@ -114,17 +114,20 @@ class Categories(Unordered):
         wrong = next((n for n, label in enumerate(labels) if type(label) not in (str, int)), None)
         if wrong is not None:
             raise DomainError(
-                "every label must be a string or a whole number, the one at position "
-                f"{wrong} is {kind_of(labels[wrong])}. {_in_words(labels[wrong])}"
+                "labels",
+                f"must be strings or whole numbers, the one at position {wrong} is "
+                f"{kind_of(labels[wrong])}",
+                advice=f"{_in_words(labels[wrong])}",
             )
         if any(isinstance(label, int) and abs(label) > LARGEST_INTEGER for label in labels):
-            raise DomainError("a label that is a number must be within +-(2^53 - 1)")
+            raise DomainError("labels", "that are numbers must be within +-(2^53 - 1)")
         for place, label in enumerate(labels):
             rule = broken_rule(label) if isinstance(label, str) else None
             if rule is not None:
                 raise DomainError(
-                    f"every string label must {rule}, the one at position {place} does not. "
-                    "Change it"
+                    "labels",
+                    f"must each {rule}, the one at position {place} does not",
+                    advice="Change it",
                 )
         if not labels:
             raise DomainError("there must be at least one label")

@@ -310,7 +310,7 @@ def check_list(entries: Any, *, name: str) -> None:
             "Pass sorted(...) of it",
         )
     if not isinstance(entries, Iterable) or isinstance(entries, str | bytes | Mapping):
-        raise DomainError(name, "must be a list", f"{kind_of(entries)}")
+        raise DomainError(name, "must be a list", kind_of(entries))
 
 
 def read_numbers(

@@ -223,7 +223,12 @@ class Interval(Domain):
         check_list(self.atoms, name="atoms")
         atoms = {to_number(atom, unit=self.unit, name="atoms") for atom in self.atoms}
         if any(not low <= atom <= high for atom in atoms):
-            raise DomainError("atoms", "must lie between low and high", others=("low", "high"))
+            raise DomainError(
+                "atoms",
+                "must lie between low and high",
+                advice="Leave out what does not, or change low or high",
+                others=("low", "high"),
+            )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         if self.bins is not None:
@@ -261,7 +266,7 @@ class Interval(Domain):
         check_list(given_edges, name="edges")
         edges = tuple(to_number(one, unit=self.unit, name="edges") for one in given_edges)
         if len(edges) < 2 or not all(map(math.isfinite, edges)):
-            raise DomainError("edges", "must be at least two finite values", f"{len(edges)}")
+            raise DomainError("edges", "must be at least two finite values", str(len(edges)))
         if not all(one < next_one for one, next_one in pairwise(edges)):
             raise DomainError("edges", "must increase, each above the one before")
         if self.scale != "linear":

@@ -100,7 +100,7 @@ class Product(Domain):
                     "name. Choose another one"
                 )
             if not (0 < len(name) <= _LONGEST_NAME and name.isprintable()):
-                raise DomainError("the name of an axis must be 1 to 100 printable characters")
+                raise DomainError("axes", "must have names of 1 to 100 printable characters")
         # A product has no missing symbol, and its cells lie on no line.
         object.__setattr__(self, "missing", "refuse")
         object.__setattr__(self, "ordered", False)

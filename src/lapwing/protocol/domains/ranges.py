@@ -56,7 +56,7 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     (1, 2)
     """
     if closed not in (None, *get_args(Closed)):
-        raise ArgumentError("closed", "must be 'left', 'right', 'both' or 'neither'", f"{closed!r}")
+        raise ArgumentError("closed", "must be 'left', 'right', 'both' or 'neither'", repr(closed))
     side = closed or default_closed(low, domain)
     start = to_places(low, domain, name="low", before=side in ("left", "both"))
     stop = to_places(high, domain, name="high", before=side in ("left", "neither"))

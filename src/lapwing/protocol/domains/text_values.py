@@ -87,7 +87,7 @@ class NoClockError(ValueError):
 def check_texts(texts: str, unit: str) -> None:
     """Raise ArgumentError unless the texts of such a domain may be read so."""
     if texts not in TEXTS:
-        raise ArgumentError("texts", f"must be one of {', '.join(TEXTS)}", f"{texts!r}")
+        raise ArgumentError("texts", f"must be one of {', '.join(TEXTS)}", repr(texts))
     if unit == "number" and texts != "iso":
         raise ArgumentError(
             "texts",

@@ -176,8 +176,9 @@ def one_dimensional(values: Values) -> NDArray[Any]:
     """
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError(
-            "values must be a plain array, a masked one hides which are missing. "
-            "Pass values.filled(np.nan)"
+            "values",
+            "must be a plain array, a masked one hides which are missing",
+            advice="Pass values.filled(np.nan)",
         )
     if isinstance(values, Sequence) and not isinstance(values, str | bytes | range):
         if len(values) and all(_is_float(kind) for kind in set(map(type, values))):
@@ -187,23 +188,25 @@ def one_dimensional(values: Values) -> NDArray[Any]:
     kind = type(held)
     if kind.__name__ in _FRAMES and kind.__module__.partition(".")[0] in ("polars", "pyarrow"):
         raise DomainError(
-            f"values must be one-dimensional, got a {kind.__name__}. Pass one column of the table, "
-            "or give the whole to lapwing.engines.arrow with column="
+            "values",
+            "must be one-dimensional",
+            f"a {kind.__name__}",
+            "Pass one column of the table, or give the whole to lapwing.engines.arrow with column=",
         )
     shape = getattr(held, "shape", ())
     if isinstance(shape, tuple) and len(shape) == 2 and hasattr(held, "columns"):
         # Before NumPy sees it, for some tables cannot be gone through row by row.
         raise DomainError(
-            f"values must be one-dimensional, got shape {shape}. Pass one column of the table"
+            "values", "must be one-dimensional", f"shape {shape}", "Pass one column of the table"
         )
     array = _array_of(held)
     if array.ndim > 1 and getattr(held, "ndim", 1) == 1 and hasattr(held, "__len__"):
         # A column of lists, which NumPy made a table of because all are of one length.
         array = np.fromiter(held, dtype=object, count=len(held))
     if array.ndim == 0:
-        raise DomainError(f"values must be a list or an array, got {_what_it_is(values)}")
+        raise DomainError("values", "must be a list or an array", _what_it_is(values))
     if array.ndim != 1:
-        raise DomainError(f"values must be one-dimensional, got shape {array.shape}")
+        raise DomainError("values", "must be one-dimensional", f"shape {array.shape}")
     return array
 
 
@@ -284,7 +287,7 @@ def check_seconds(value: Any, *, domain: Any) -> None:
 def check_some(array: NDArray[Any]) -> None:
     """Raise DomainError when there is no value."""
     if array.size == 0:
-        raise DomainError("values must hold at least one value, got none")
+        raise DomainError("values", "must hold at least one value", "none")
 
 
 def to_numbers(
@@ -361,7 +364,7 @@ def to_numbers(
     if kind in "OUS" or unreadable == "missing" or calendar:
         return _each(array, unit=unit, texts=texts, unreadable=unreadable, faults=faults)
     hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
-    raise DomainError(f"values must be numbers, got an array of {array.dtype.name}{hint}")
+    raise DomainError("values", "must be numbers", f"an array of {array.dtype.name}{hint}")
 
 
 WIDE_INTEGERS = ("Int128", "UInt128")

@@ -180,7 +180,7 @@ class ExactCounts(Summed):
         """Check the numbers and freeze them."""
         require_domain(self.domain)
         if not isinstance(self.unit, PrivacyUnit | None):
-            raise ArgumentError("the unit of exact counts must be a PrivacyUnit, or left out")
+            raise ArgumentError("unit", "must be a PrivacyUnit, or left out")
         object.__setattr__(self, "domain", self.domain.for_curator())
         counts = np.asarray(self.counts)
         if counts.dtype.kind not in "iu" or counts.shape != (self.domain.size,):

@@ -130,7 +130,7 @@ def columns_of(labels: Any) -> dict[str, Any] | None:
         for place, name in enumerate(named, start=1)
     ]
     if len(set(texts)) < len(texts):
-        raise ArgumentError("by must name each column of labels once, one is named twice")
+        raise ArgumentError("by", "must name each column of labels once, one is named twice")
     return dict(zip(texts, labels, strict=True))
 
 
@@ -155,10 +155,10 @@ def coded_rows(labels: Any, *, columns: Mapping[str, Any] | None) -> tuple[list[
     if columns is None:
         return _coded(labels)
     if not columns:
-        raise ArgumentError("by must name at least one column of labels, it names none")
+        raise ArgumentError("by", "must name at least one column of labels, it names none")
     coded = [_coded(each) for each in columns.values()]
     if len({numbers.size for _, numbers in coded}) > 1:
-        raise ArgumentError("by must have columns of one length, these have several")
+        raise ArgumentError("by", "must have columns of one length, these have several")
     return joined_codes(list(columns), coded)
 
 

@@ -163,7 +163,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         GroupTallies
             Tallies of the segments, with that of the rest.
         """
-        check_whole("the minimum of a group", minimum, low=1)
+        check_whole("minimum", minimum, low=1)
         if not groups:
             return cls({}, None, columns)
         joint = JointTally.of(groups)

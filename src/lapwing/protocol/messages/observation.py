@@ -47,7 +47,7 @@ def check_observation(observed: Any) -> None:
         advice = "Take the tally of one segment, as tallies['north']"
         if what != "GroupTallies":
             advice = "Add reports up first: tally(reports)"
-        raise ArgumentError(f"decode needs a tally or a release, got a {what}. {advice}")
+        raise ArgumentError("tally", "must be a tally or a release", f"a {what}", advice)
 
 
 class Summed:

@@ -64,7 +64,9 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
     """
     if (column is None) != (most is None):
         raise ArgumentError(
-            "unit and most belong together: whose each row is, and how many rows of one unit count"
+            "unit",
+            "and most belong together: whose each row is, and how many rows of one unit count",
+            others=("most",),
         )
     if most is None:
         return None

@@ -25,9 +25,9 @@ from lapwing.linear.operators.random_signs import (
     unpacked,
 )
 from lapwing.privacy.exact_numbers import (
-    Epsilon,
     ExactNumber,
     check_whole,
+    epsilon_field,
     epsilon_text,
     exponential_bounds,
     least_epsilon,
@@ -72,25 +72,29 @@ def given_columns(matrix: Any, *, symbols: int, outputs: int) -> tuple[tuple[str
     try:
         signs = np.asarray(matrix)
     except ValueError:
-        raise ArgumentError("the rows of a matrix must be of equal lengths") from None
+        raise ArgumentError("matrix", "must have rows of equal lengths") from None
     if signs.dtype.kind not in "iufb" or signs.ndim != 2:
         raise ArgumentError(
-            f"a matrix must be numbers of shape [outputs, {symbols}], got {signs.dtype.name} of "
-            f"shape {signs.shape}"
+            "matrix",
+            f"must be numbers of shape [outputs, {symbols}]",
+            f"{signs.dtype.name} of shape {signs.shape}",
         )
     rows = signs.shape[0]
     if signs.shape[1] != symbols or rows < 2 or (outputs and rows != outputs):
         wanted = outputs or "at least 2"
         raise ArgumentError(
-            f"a matrix must have a row for each output ({wanted}) and a column for each of the "
-            f"{symbols} symbols, got shape {signs.shape}"
+            "matrix",
+            f"must have a row for each output ({wanted}) and a column for each of the {symbols} "
+            "symbols",
+            f"shape {signs.shape}",
         )
     wrong = (signs != 1) & (signs != (-1 if (signs == -1).any() else 0))
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
         raise ArgumentError(
-            "the entries of a matrix must all be +1 or -1, or all 1 or 0. The one in row "
-            f"{row}, column {column} is not"
+            "matrix",
+            "must hold entries that are all +1 or -1, or all 1 or 0",
+            advice=f"The one in row {row}, column {column} is not",
         )
     return _hexadecimal(signs > 0), rows
 
@@ -102,10 +106,10 @@ def _hexadecimal(held: NDArray[np.bool_]) -> tuple[str, ...]:
 
 def _text(columns: Any, *, symbols: int, outputs: int) -> tuple[str, ...]:
     if outputs < 2:
-        raise ArgumentError("a matrix as text needs the number of its outputs, at least 2")
+        raise ArgumentError("matrix", "as text needs the number of its outputs, at least 2")
     if len(columns) != symbols:
         raise ArgumentError(
-            f"a matrix must have a column for each of the {symbols} symbols, got {len(columns)}"
+            "matrix", f"must have a column for each of the {symbols} symbols", str(len(columns))
         )
     width = (outputs + 7) // 8
     for number, column in enumerate(columns):
@@ -405,7 +409,7 @@ class CompressivePrivatization(TwoLevel):
     matrix: str | Annotated[Sequence[str], Later] = "balanced"
     weight: Annotated[int, From(1, LARGEST_MATRIX)] | None = None
     uneven: Literal["refuse", "banded", "scaled"] = "refuse"
-    accept_epsilon: Epsilon | None = None
+    accept_epsilon: Annotated[Fraction, epsilon_field("accept_epsilon")] | None = None
     seed: Annotated[int, From(0, LARGEST_SEED)] = 0
     design_epsilon: Fraction = field(init=False)
     """Epsilon of equation 2, as it was given, also where another one is guaranteed."""
@@ -454,24 +458,18 @@ class CompressivePrivatization(TwoLevel):
             )
         if self.matrix != "balanced":
             self._check_promise()
-        elif not 1 <= self._near < self.outputs:
-            raise ArgumentError(
-                "weight",
-                f"must be from 1 to {self.outputs - 1}, the outputs minus one",
-                f"{self._near}",
-            )
+        else:  # at most the outputs minus one
+            check_whole("weight", self._near, low=1, high=self.outputs - 1)
 
     def _check_choices(self) -> None:
         if isinstance(self.matrix, str) and self.matrix not in DRAWN:
-            raise ArgumentError(
-                "matrix",
-                f"must be one of {', '.join(DRAWN)}, or the matrix itself",
-                f"{self.matrix[:40]!r}",
-            )
+            drawn = f"must be one of {', '.join(DRAWN)}, or the matrix itself"
+            raise ArgumentError("matrix", drawn, repr(self.matrix[:40]))
         if self.matrix != "balanced" and self.weight is not None:
             raise ArgumentError(
-                "weight is the size of balanced high-probability output sets. "
-                "This matrix has its own, so leave weight out"
+                "weight",
+                "is the size of balanced high-probability output sets",
+                advice="This matrix has its own, so leave weight out",
             )
         if self.matrix == "balanced" and not (
             self.uneven == "refuse" and self.accept_epsilon is None
@@ -485,7 +483,7 @@ class CompressivePrivatization(TwoLevel):
                 "uneven repairs the matrix and accept_epsilon takes it as it is. Give one of them"
             )
         if not isinstance(self.matrix, str) and self.seed:
-            raise ArgumentError("seed draws a matrix. Leave it out when you pass a matrix")
+            raise ArgumentError("seed", "draws a matrix", advice="Leave it out with your own")
 
     def _settle_outputs(self) -> None:
         size = self.domain.size
@@ -493,8 +491,8 @@ class CompressivePrivatization(TwoLevel):
             if self.sparsity is None:
                 raise ArgumentError(
                     "outputs",
-                    "must be given, or sparsity, how many symbols hold nearly all of the mass, "
-                    "from which it follows by rule",
+                    "must be given, or sparsity, how many symbols hold nearly all of the mass",
+                    others=("sparsity",),
                 )
             rows = recommended_outputs(size, self.sparsity, self.design_epsilon)
             object.__setattr__(self, "outputs", rows)
@@ -502,15 +500,12 @@ class CompressivePrivatization(TwoLevel):
             raise ArgumentError(
                 "outputs",
                 f"must be from 2 to {size}, at most as many as symbols",
-                f"{self.outputs}",
+                str(self.outputs),
                 "Where reports may be that long use subset selection",
             )
         if self.sparsity is not None and self.sparsity > self.outputs:
-            raise ArgumentError(
-                "sparsity",
-                f"must be at most the {self.outputs} outputs",
-                f"{self.sparsity}: so many shares cannot be estimated from so few counts",
-            )
+            most, few = f"must be at most the {self.outputs} outputs", "Use more outputs"
+            raise ArgumentError("sparsity", most, str(self.sparsity), few)
 
     def _check_promise(self) -> None:
         least, most = self.balance

@@ -210,7 +210,7 @@ class HadamardResponse(TwoLevel):
         if self.blocks is not None:
             check_whole("blocks", self.blocks, low=1, high=self.domain.size)
             if not is_power_of_two(self.blocks):
-                raise ArgumentError("blocks", "must be a power of two", f"{self.blocks}")
+                raise ArgumentError("blocks", "must be a power of two", str(self.blocks))
         super().__post_init__()
 
     @cached_property

@@ -31,7 +31,7 @@ def require_product(domain: Any, *, name: str) -> Product:
         raise DomainError(
             name,
             "needs a Product of two axes",
-            f"{kind_of(domain)}",
+            kind_of(domain),
             "For example Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))",
         )
     return domain

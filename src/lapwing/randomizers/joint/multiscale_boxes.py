@@ -363,7 +363,9 @@ class MultiscaleBoxes(Mixture[CountTally]):
         )
         cells = first * second
         if cells < 2:
-            raise ArgumentError("blocks must divide the cells into at least two. Use smaller ones")
+            raise ArgumentError(
+                "blocks", "must divide the cells into at least two", advice="Use smaller ones"
+            )
         if optimal_size(cells, self.epsilon) == 1:
             return RandomizedResponse(Categories(cells), self.epsilon)
         if BITS < cells <= MOST_CELLS:
@@ -436,7 +438,7 @@ def _component(row: Any) -> Part:
         kind, (first, second), share = row
         share = float(share)
     except (TypeError, ValueError):
-        raise ArgumentError("every component must be (kind, (size, size), share)") from None
+        raise ArgumentError("components", "must each be (kind, (size, size), share)") from None
     if kind not in ("box", "blocks"):
         raise ArgumentError(f"a component must be a 'box' or 'blocks', got {kind!r}")
     if not 0 < share <= 1:

@@ -56,7 +56,7 @@ class MeanEstimate:
             Lower and upper end, in the unit of the domain.
         """
         if not 0 < level < 1:
-            raise ArgumentError(f"the level of an interval must be between 0 and 1, got {level}")
+            raise ArgumentError("level", "must be between 0 and 1", str(level))
         reach = NormalDist().inv_cdf((1 + level) / 2) * self.deviation
         return self.value - reach, self.value + reach
 

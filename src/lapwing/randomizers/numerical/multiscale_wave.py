@@ -256,7 +256,7 @@ def _component(row: Any) -> Wave:
         kind, scale, share = row
         scale, share = float(scale), float(share)
     except (TypeError, ValueError):
-        raise ArgumentError("every component must be (kind, size, share)") from None
+        raise ArgumentError("components", "must each be (kind, size, share)") from None
     if kind not in ("wave", "subset", "affine"):
         raise ArgumentError(f"a component must be a 'wave', a 'subset' or 'affine', got {kind!r}")
     if not (0 < share <= 1 and 0 < scale < math.inf):

@@ -207,7 +207,7 @@ class SquareWave(TwoLevel):
             )
         if self._points % domain.bins:
             raise ArgumentError(
-                "grid", f"must be a multiple of the {domain.bins} bins", f"{self.grid}"
+                "grid", f"must be a multiple of the {domain.bins} bins", str(self.grid)
             )
 
     @cached_property
@@ -311,7 +311,7 @@ class SquareWave(TwoLevel):
             raise ArgumentError(
                 "bins",
                 f"must divide the {self._points} points of the grid of a regular interval",
-                f"{bins}",
+                str(bins),
             )
         block = Block(self._operator_at(bins, *self._probabilities), Multinomial())
         return Channel(self.domain.refined(bins), [block], self.fingerprint, self.guarantee)
