@@ -276,7 +276,7 @@ def test_a_document_that_hides_the_unit_or_shows_the_people_is_refused() -> None
         lw.Release.from_document(document)
     document = found.to_document()
     document["parts"][0]["people"] = 100
-    with pytest.raises(FormatError, match="must be null"):
+    with pytest.raises(FormatError, match="must be None"):
         lw.Release.from_document(document)
 
 

@@ -6,6 +6,7 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from numbers import Rational, Real
 from typing import Annotated, Any
 
@@ -67,8 +68,12 @@ def exact_epsilon(epsilon: Any, *, name: str = "epsilon") -> Fraction:
     return exact
 
 
-Epsilon = Annotated[Fraction, Read(exact_epsilon, f"a number {_WORDS}")]
-"""A field that holds an epsilon."""
+def epsilon_field(name: str) -> Read:
+    """Return what reads a field that holds an epsilon."""
+    return Read(partial(exact_epsilon, name=name), f"a number {_WORDS}")
+
+
+Epsilon = Annotated[Fraction, epsilon_field("epsilon")]
 
 
 def _exact(number: Any, name: str = "epsilon", wanted: str = _RANGE) -> Fraction:

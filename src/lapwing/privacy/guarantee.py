@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast
 
-from lapwing.declared import Declared, From
+from lapwing.declared import Declared, From, Later
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     LARGEST_GUARANTEE,
@@ -114,7 +114,7 @@ class PrivacyUnit(Declared, FromFields):
     patient (at most 3 rows)
     """
 
-    name: str
+    name: Annotated[str, Later]
     most: Annotated[int, From(1, MOST_ROWS)]
 
     _name: ClassVar = "a unit of privacy"
@@ -122,7 +122,8 @@ class PrivacyUnit(Declared, FromFields):
     def __post_init__(self) -> None:
         """Check both."""
         super().__post_init__()
-        if not 0 < len(self.name) <= _LONGEST_NAME or not self.name.isprintable():
+        named = isinstance(self.name, str) and 0 < len(self.name) <= _LONGEST_NAME
+        if not named or not self.name.isprintable():
             raise ArgumentError(
                 "name",
                 f"must be 1 to {_LONGEST_NAME} printable characters",

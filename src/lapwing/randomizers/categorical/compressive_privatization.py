@@ -25,9 +25,9 @@ from lapwing.linear.operators.random_signs import (
     unpacked,
 )
 from lapwing.privacy.exact_numbers import (
-    Epsilon,
     ExactNumber,
     check_whole,
+    epsilon_field,
     epsilon_text,
     exponential_bounds,
     least_epsilon,
@@ -381,7 +381,7 @@ class CompressivePrivatization(TwoLevel):
     matrix: str | Annotated[Sequence[str], Later] = "balanced"
     weight: Annotated[int, From(1, LARGEST_MATRIX)] | None = None
     uneven: Literal["refuse", "banded", "scaled"] = "refuse"
-    accept_epsilon: Epsilon | None = None
+    accept_epsilon: Annotated[Fraction, epsilon_field("accept_epsilon")] | None = None
     seed: Annotated[int, From(0, LARGEST_SEED)] = 0
     design_epsilon: Fraction = field(init=False)
     """Epsilon of equation 2, as it was given, also where another one is guaranteed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,9 @@ from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import (
-    Epsilon,
     ExactNumber,
     check_whole,
+    epsilon_field,
     exponential_bounds,
     least_epsilon,
     square_root_below,
@@ -119,7 +119,7 @@ class Rappor(Randomizer[CountTally]):
     """
 
     _: KW_ONLY
-    lifetime: Epsilon | None = None
+    lifetime: Annotated[Fraction, epsilon_field("lifetime")] | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
