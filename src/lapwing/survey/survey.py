@@ -675,13 +675,7 @@ class Survey(Stored):
         return html_of(self._facts())
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         notice = {"notice": self.notice} if self.notice else {}
         asks = asks_document(self.questions)
         return {**self._agreed(), **notice, **asks, "fingerprint": self.fingerprint}
@@ -689,11 +683,6 @@ class Survey(Stored):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the survey that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Raises
         ------
