@@ -348,22 +348,29 @@ class DifferenceIntervals:
             "difference of two: " + "; ".join(methods),
             tails=max(one.tails, two.tails),
             laplace=_laplace_of(one, two),
+            whole=one.whole or two.whole,
         )
 
     def _joint_law(self, kind: Kind) -> Uncertainty:
-        """Return the error distribution of two weeks: each week's people are a sample."""
+        """Return the error distribution of two weeks: each week's people are a sample.
+
+        Each week has the noise of its own reports or release, and so its tails.
+        """
         assert self.joint is not None
-        law = self.joint[kind]
-        if self.target == "empirical":
+        law, both = self.joint[kind], self._error_laws(kind)
+        if self.target != "empirical":
+            of_population = law.variants.answering(kind, self.target)
+            if of_population is not None:
+                law = of_population
+            else:
+                for each in (self.first, self.second):
+                    of_week = each._present_uncertainty
+                    if of_week is not None:
+                        law = replace(law, noise=law.noise + of_week.sampling)
+        if both is None or law.laplace is None:
             return law
-        of_population = law.variants.answering(kind, self.target)
-        if of_population is not None:
-            return of_population
-        for each in (self.first, self.second):
-            of_week = each._present_uncertainty
-            if of_week is not None:
-                law = replace(law, noise=law.noise + of_week.sampling)
-        return law
+        one, two = both
+        return replace(law, laplace=_laplace_of(one, two), whole=one.whole or two.whole)
 
 
 def _laplace_of(one: Uncertainty, two: Uncertainty) -> float | None:
