@@ -26,6 +26,7 @@ BENCHMARKS = {
     "accuracy/fresh_columns": "the same on other columns and densities (needs the data folder)",
     "accuracy/many_bins": "the same at 256, 1024 and 4096 bins (needs the data folder)",
     "accuracy/smooth_columns": "smooth columns, adaptive surveys (needs the data folder)",
+    "accuracy/questions": "designs for one question against the default (needs the data folder)",
     "accuracy/large_epsilon": "the default above epsilon 4 (needs the data folder)",
     "accuracy/risk_table": "the errors behind `lapwing recommend`, on made-up columns",
     "accuracy/square_wave_figures": "the square-wave paper's figures 2-4 (needs the data folder)",

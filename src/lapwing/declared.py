@@ -20,8 +20,6 @@ from numbers import Integral, Real
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from lapwing.documents import quoted
 from lapwing.errors import ArgumentError, LapwingError, kind_of
 
@@ -150,6 +148,7 @@ def excludes(hint: Any, value: Any) -> bool:
 
     Examples
     --------
+    >>> import numpy as np
     >>> excludes(AtLeastOne, 0), excludes(AtLeastOne, np.int64(1)), excludes(bool, "no")
     (True, False, True)
     """
@@ -276,7 +275,9 @@ def _is_list(value: Any) -> bool:
 def _bool(value: Any) -> Any:
     if value is True or value is False:
         return value
-    return bool(value) if isinstance(value, bool | np.bool_) else _REFUSED
+    numpy = sys.modules.get("numpy")  # whose values exist where it is loaded
+    is_bool = numpy is not None and isinstance(value, numpy.bool_)
+    return bool(value) if is_bool or isinstance(value, bool) else _REFUSED
 
 
 def _none(value: Any) -> Any:

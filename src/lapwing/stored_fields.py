@@ -14,10 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, Union, get_args, get_origin
 
 from lapwing.declared import declared_fields, excludes, requirement
 from lapwing.documents import (
@@ -28,6 +25,9 @@ from lapwing.documents import (
     spelled_number,
 )
 from lapwing.errors import ArgumentError, DomainError, FormatError, PrivacyError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 UNUSED = "Do not use this document"
 """What to do with a damaged document."""
@@ -59,6 +59,8 @@ class Coded:
 class StoredArray:
     """An array of finite numbers: a list of them, or base64 of little-endian ones.
 
+    NumPy is imported where an array is: ledgers and guarantees have none.
+
     Parameters
     ----------
     kind : str
@@ -78,10 +80,14 @@ class StoredArray:
         """Return what stands in the document."""
         if not self.packed:
             return array.tolist()
+        import numpy as np
+
         return base64.b64encode(np.ascontiguousarray(array, dtype=self.kind).tobytes()).decode()
 
     def read(self, value: Any, place: str, sizes: Sizes) -> NDArray[Any]:
         """Return the array. FormatError where the value is none of this shape."""
+        import numpy as np
+
         numbers = self._unpacked(value) if self.packed else self._listed(value)
         shape = [sizes[name] if name else -1 for name in self.shape]
         fits = numbers is not None and bool(np.isfinite(numbers).all())
@@ -97,6 +103,8 @@ class StoredArray:
         return shaped if self.kind[1] == "i" else shaped.astype(np.float64)
 
     def _unpacked(self, value: Any) -> NDArray[Any] | None:
+        import numpy as np
+
         try:
             return np.frombuffer(base64.b64decode(value, validate=True), dtype=self.kind)
         except (ValueError, TypeError):
@@ -108,6 +116,8 @@ class StoredArray:
             return None
         if any(type(number) is int and abs(number) >= 2**63 for number in value):
             return None
+        import numpy as np
+
         return np.array(value, dtype=self.kind)
 
 
@@ -118,9 +128,6 @@ UNSAID: Mapping[str, Any] = types.MappingProxyType({"absent": None})
 
 Exact = Annotated[Fraction, Coded(str, lambda text, place: spelled_number(text, name=place))]
 """A fraction, written exactly as a string."""
-
-Listed = Annotated[NDArray[np.float64], StoredArray(shape=("symbols",))]
-"""A number for each symbol of the domain, as a list."""
 
 
 @dataclass(frozen=True)

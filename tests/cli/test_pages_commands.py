@@ -79,6 +79,12 @@ BEFORE: dict[str, dict[str, list[str]]] = {
         ],
     },
     "guides/local/plan-a-survey.md": {},
+    "guides/local/what-do-you-want-to-know.md": {
+        "answer": [
+            TALLY.format("survey.json", 1, "tally.json"),
+            "lapwing decode survey.json tally.json -o result.json",
+        ]
+    },
     "guides/local/two-attributes.md": {},
     "guides/local/detect-changes.md": {
         "series": [

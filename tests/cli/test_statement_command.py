@@ -18,5 +18,5 @@ def test_the_command(lapwing: Program, done: Program, tmp_path):
     done(*both, "--budget", "3", "--output", "told.json")
     assert json.loads((tmp_path / "told.json").read_text()) == found
     assert lapwing(*both, "--budget", "1").code == 5
-    assert "need --budget" in lapwing(*both).complaint
+    assert "Add --budget" in lapwing(*both).complaint
     assert ".md or .json" in lapwing(*both, "--budget", "3", "--output", "a.txt").complaint

@@ -42,7 +42,7 @@ def test_what_does_not_fit_is_refused(lapwing: Program, tmp_path: Path) -> None:
     for parts, says in (
         (("--segment", "other"), "'other'"),
         (("--segment", "north", "--segment", "north"), "named twice"),
-        (("--segment-minimum", "5"), "goes with segments"),
+        (("--segment-minimum", "5"), "Add --segment"),
     ):
         refused = lapwing("new", "-o", path, *NEW, *LABELS, *parts)
         assert refused.code == 2 and says in refused.complaint and not path.exists()

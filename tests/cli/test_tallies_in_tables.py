@@ -82,7 +82,6 @@ def test_what_a_file_says_counts_and_not_how_its_name_ends(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("answer", "countries.parquet"),
         ("answer", "countries.parquet", "--above", "3"),
         ("plot", "countries.parquet", "-o", "p.png"),
         ("compare", "countries.parquet", "countries.parquet"),

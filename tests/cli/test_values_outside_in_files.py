@@ -32,9 +32,3 @@ def test_the_share_outside_is_published_and_asked(done: Program) -> None:
     inside = {"end": "40000", "left": 30_000, "right": None, "open": "above"}
     assert row["inside"] == [inside]
     done("plot", "r.json", "-o", "r.png")
-
-
-def test_the_old_option_says_what_to_use(lapwing: Program) -> None:
-    run = lapwing("answer", "r.json", "--between", "1", "2")
-    assert run.code == 2
-    assert "--above" in run.complaint

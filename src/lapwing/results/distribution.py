@@ -40,7 +40,7 @@ from lapwing.results.intervals import has_middle, quantile_places
 from lapwing.results.picture import Picture, pictures_of
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, hash_of_result
-from lapwing.results.signed_estimate import SignedEstimate
+from lapwing.results.signed_estimate import Listed, SignedEstimate
 from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import (
     counts_of_values,
@@ -50,7 +50,7 @@ from lapwing.results.symbols import (
 )
 from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few
 from lapwing.results.uncertainty import Uncertainty
-from lapwing.stored_fields import UNSAID, FromFields, Listed
+from lapwing.stored_fields import UNSAID, FromFields
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,7 +8,7 @@ quantiles and no samples. A decoder keeps it on request (``LeastSquares(signed=T
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,9 +28,12 @@ from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
 from lapwing.results.symbols import one_for_each_symbol
 from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
-from lapwing.stored_fields import FromFields, Listed
+from lapwing.stored_fields import FromFields, StoredArray
 
 Projection = Literal["simplex", "clip-and-normalize"]
+
+Listed = Annotated[NDArray[np.float64], StoredArray(shape=("symbols",))]
+"""A number for each symbol of the domain, as a list."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
