@@ -369,6 +369,25 @@ def test_a_damaged_file_is_never_replaced(tmp_path: Path, content: bytes) -> Non
     assert path.read_bytes() == content
 
 
+def test_a_batch_of_an_earlier_state_is_damage(tmp_path: Path) -> None:
+    """A disk that loses power may leave it, where SQLite itself sees nothing wrong."""
+    device = opened(tmp_path)
+    device.answer(KEPT, 0, epoch="1")
+    connection = sqlite3.connect(device.file.path)
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'REAL NOT NULL', 'REAL')")
+    connection.commit()
+    connection.close()
+    connection = sqlite3.connect(device.file.path)
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    connection.execute("UPDATE batch SET last = NULL")
+    connection.commit()
+    connection.close()
+    with pytest.raises(FormatError, match="forget what was spent"):
+        opened(tmp_path).batches()
+
+
 def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "device.lapwing")
     connection.execute("CREATE TABLE person (ledger TEXT)")

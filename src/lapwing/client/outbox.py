@@ -280,8 +280,10 @@ def last_second(days: int) -> float:
 
 def _outgoing(row: sqlite3.Row) -> OutgoingBatch:
     told = {name: row[name] for name in _NAMES}
-    last = datetime.fromtimestamp(told.pop("last"), UTC)
-    return OutgoingBatch(**told, last_day=last.date().isoformat())
+    last = told.pop("last")
+    if not isinstance(last, int | float):  # pages of an earlier state, after a power cut
+        raise sqlite3.DatabaseError("a batch has no last second")
+    return OutgoingBatch(**told, last_day=datetime.fromtimestamp(last, UTC).date().isoformat())
 
 
 def of_pile(
