@@ -13,7 +13,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError, RowsWarning
 from lapwing.mechanisms import HistogramQuery, LabelCounts, PrefixSums, RunningPrefixSums, SumTree
-from lapwing.mechanisms.linear_mechanism import LinearMechanism
+from lapwing.mechanisms.linear_mechanism import LinearMechanism, strategy_under
 from lapwing.mechanisms.private_bounds import count_steps
 from lapwing.papers.functional_approximation import (
     AdaptiveQuantiles,
@@ -99,7 +99,7 @@ class TestAllTables:
         self, mechanism: LinearMechanism, domain: Any, most: int, relation: Any
     ) -> None:
         promise = Promise(relation, epsilon=1, unit=PrivacyUnit("u", most))
-        strategy = mechanism._strategy(domain, promise)
+        strategy = strategy_under(mechanism, domain, promise)
         answers = [strategy.answers(counts_of(rows)) for rows in units_of(most)]
         pairs = list(product(answers, answers if relation == "replace-one" else answers[:1]))
         moved = [[int(x) for x in one - two] for one, two in pairs]
@@ -112,7 +112,7 @@ class TestAllTables:
     ) -> None:
         """All tables of three units with up to two rows, at all exact answers as outputs."""
         promise = Promise(relation, epsilon=1, unit=PrivacyUnit("u", most))
-        strategy = mechanism._strategy(domain, promise)
+        strategy = strategy_under(mechanism, domain, promise)
         noise, sensitivity = mechanism.noise_for(strategy, promise)
         scale = float(noise.scale)
         if noise.kind != "laplace":

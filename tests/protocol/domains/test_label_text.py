@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.cli.commands import answer_command
 from lapwing.client.device import segment_number
 from lapwing.engines.arrow import randomize, summarize
 from lapwing.errors import ArgumentError, DomainError, LapwingError
@@ -19,6 +18,7 @@ from lapwing.protocol import ExactCounts, Segmented
 from lapwing.protocol.domains import label_text
 from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.messages.unit_rows import unit_text
+from lapwing.questions import label_of
 from tests.vectors.label_vectors import ILLEGAL
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
@@ -176,4 +176,4 @@ def test_a_label_is_asked_for_in_either_form() -> None:
     for domain, asked in ((lw.Categories([NFD, "tea"]), NFC), (lw.Categories([NFC, "tea"]), NFD)):
         found = lw.Distribution(domain, np.array([0.75, 0.25]))
         assert found.share(asked) == found.share(domain.listed[0]) == 0.75
-        assert answer_command._label(asked, domain) == domain.listed[0]
+        assert label_of(asked, domain, name="share") == domain.listed[0]

@@ -95,7 +95,7 @@ ROWS = {
         *GROUPS,
     ),
     "multiscale-wave, cells alone": RandomizerRow(
-        lambda domain, epsilon: MultiscaleWave(domain, epsilon, components=[("cells", (0, 3), 1)]),
+        lambda domain, epsilon: MultiscaleWave(domain, epsilon, components=[("cells", (0, 5), 1)]),
         ("eight",),
         *GROUPS,
     ),
