@@ -204,6 +204,10 @@ class FromFields:
                 continue
             place = f"the {field.name} of {cls._name}"
             values[field.name] = field.read(document[field.name], place, sizes)
+            value = values[field.name]
+            if type(value) is type(field.absent) and value == field.absent:
+                said = describe_value(document[field.name])
+                raise FormatError(place, "must be left out where there is none", said, UNUSED)
             if field.name == "domain":
                 sizes = {**sizes, "symbols": values["domain"].size}
         try:

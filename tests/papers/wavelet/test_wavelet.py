@@ -257,7 +257,7 @@ def test_bad_arguments_are_refused() -> None:
         Wavelet(UNIT, 1, levels=0)
     with pytest.raises(ArgumentError, match="whole number"):
         Wavelet(UNIT, 1, levels=mistaken(2.0))
-    with pytest.raises(ArgumentError, match="'bound' or 'paper'"):
+    with pytest.raises(ArgumentError, match="'paper' or 'bound'"):
         Wavelet(UNIT, 1, levels=mistaken("best"), users=10)
     with pytest.raises(ArgumentError, match="needs the number of users"):
         Wavelet(UNIT, 1, levels="paper")

@@ -206,7 +206,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ),
     ({"outputs": 1}, ArgumentError, "outputs must be from 2 to 40"),
     ({"outputs": 10, "sparsity": 11}, ArgumentError, "sparsity must be at most the 10 outputs"),
-    ({"outputs": 10, "weight": 10}, ArgumentError, "weight must be from 1 to 9"),
+    ({"outputs": 10, "weight": 10}, ArgumentError, "weight must be a whole number from 1 to 9"),
     ({"outputs": 10, "matrix": "hadamard"}, ArgumentError, "matrix must be one of balanced"),
     ({"outputs": 10, "uneven": "banded"}, ArgumentError, "sets already keep epsilon"),
     ({"outputs": 10, "accept_epsilon": 2}, ArgumentError, "sets already keep epsilon"),
