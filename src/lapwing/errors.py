@@ -84,7 +84,8 @@ class LapwingError(Exception):
 
     Examples
     --------
-    >>> error = ArgumentError("limit", "must be at least 1", "0", "Leave it out")
+    >>> import lapwing as lw
+    >>> error = lw.errors.ArgumentError("limit", "must be at least 1", "0", "Leave it out")
     >>> error.argument, str(error)
     ('limit', 'limit must be at least 1, got 0. Leave it out')
     >>> error.worded(lambda argument: f"--{argument}")

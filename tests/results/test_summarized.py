@@ -54,9 +54,7 @@ def test_names_are_those_of_scipy_and_mean_the_same() -> None:
     shares = np.array([0.5, 0.25, 0.25])
     ours = lw.Distribution(lw.Integers(1, 3), shares)
     theirs = stats.rv_discrete(values=([1, 2, 3], shares))
-    assert ours.quantile(0.5) == theirs.median() and ours.mean() == pytest.approx(
-        theirs.mean()
-    )
+    assert ours.quantile(0.5) == theirs.median() and ours.mean() == pytest.approx(theirs.mean())
     assert ours.variance() == pytest.approx(theirs.var()) and isinstance(ours.variance(), float)
     points = [0, 1, 1.5, 3, 4]
     np.testing.assert_allclose(ours.cdf(points), theirs.cdf(points))
