@@ -38,6 +38,12 @@ def test_a_survey_that_asks_is_decoded_and_answered(
     share, mean = document["answers"]
     assert (share["low"], share["high"]) == (low, high)
     assert mean["value"] is None and "does not ask this" in mean["note"]
+    shown = done("show", "r.json").out
+    assert "share above 50000" in shown and "share above 123456" in shown
+    assert "mean" not in shown and "quantile" not in shown  # nobody asked, and they are wide
+    assert "quantile" in done("show", "r.json", "--detail").out
+    document = json.loads(done("show", "r.json", "--json").out)
+    assert [each["low"] for each in document["answers"]][0] == low
     done("answer", "r.json", "--ask", "histogram edges 50000 123456 5e5", "--csv", "t.csv")
     with Path("t.csv").open(encoding="utf-8") as file:
         first, second = csv.DictReader(file)

@@ -201,9 +201,10 @@ def provenance_text(provenance: Mapping[str, Any]) -> str:
 # Facts: lines of a name and a text.
 
 
-def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
+def facts_of(answer: Answer, *, detail: bool = False, numbers: bool = True) -> dict[str, str]:
     """Return everything that is no row of a table, as names and texts.
 
+    numbers: Whether the mean and other numbers are among them.
     detail: Whether it says where the intervals come from, how far any range can be off, and where a
         smooth estimate leaves its intervals. Few readers need that.
     """
@@ -225,7 +226,7 @@ def facts_of(answer: Answer, *, detail: bool = False) -> dict[str, str]:
     if answer["kind"] == "heavy-hitters":
         facts |= _heavy_hitter_facts(answer)
     else:
-        if answer["kind"] == "numbers":
+        if answer["kind"] == "numbers" and numbers:
             facts |= _number_facts(answer, detail=detail)
         missing: Any = answer["missing"]
         if answer["kind"] == "labels":  # a label like the others, with an interval like theirs

@@ -223,10 +223,16 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
     )
 
 
+def asked_of(result: Any) -> tuple[Question, ...]:
+    """Return the questions that a survey asks. Empty if it asks for the whole curve."""
+    asks = tuple(read(each) for each in result.provenance.get(ASKS, ()))
+    return () if Curve() in asks else asks
+
+
 def withheld(result: Any, asked: Question) -> bool:
     """Return whether a survey did not ask this, so that it is answered without a point if wide."""
-    asks = [read(each) for each in result.provenance.get(ASKS, ())]
-    return bool(asks) and asked not in asks and Curve() not in asks
+    asks = asked_of(result)
+    return bool(asks) and asked not in asks
 
 
 def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:

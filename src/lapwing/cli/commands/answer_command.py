@@ -8,14 +8,14 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
 from lapwing.cli.reading.stored_answers import (
     read_distribution_or_list,
     require_no_segments,
 )
-from lapwing.cli.showing.answer import TableOptions, terminal_table
+from lapwing.cli.showing.answer import TableOptions, question_grid, terminal_table
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Closed, number_of
@@ -29,7 +29,7 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.question_answers import question_table
-from lapwing.results.rounding import exact_text, level_text
+from lapwing.results.rounding import exact_text
 
 
 class _End(NamedTuple):
@@ -270,15 +270,11 @@ def _show_answers(
     if result.domain.ordered:
         require_no_segments(result, flag="--ask")
     answers = [result.answer(each, **how) for each in asked]
+    table = question_grid(answers, result.domain, "")
     rows = question_table(answers, result.domain)
-    shown = [[row.pop("text"), row.pop("interval")] for row in rows]
+    for row in rows:
+        del row["text"], row["interval"]
     written.write(rows)
-    heads = ["question", "answer", f"{level_text(answers[0].level)} interval"]
-    table = grid(
-        "answers",
-        heads,
-        [[row["question"], *texts] for row, texts in zip(rows, shown, strict=True)],
-    )
     notes = {"intervals": f"about {answers[0].about}"}
     if said := [each.note for each in answers if each.note]:
         notes["note"] = "; ".join(dict.fromkeys(said))
