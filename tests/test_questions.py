@@ -40,6 +40,11 @@ def test_a_question_has_one_string_and_one_json_form(text: str) -> None:
     assert question not in others
 
 
+def test_at_least_is_read_with_a_space_as_well() -> None:
+    asked = read("share at least 18 at most 65")
+    assert asked == Share(at_least=18, at_most=65) and str(asked) == "share at-least 18 at-most 65"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

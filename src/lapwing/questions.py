@@ -532,7 +532,7 @@ KINDS: dict[str, type[Any]] = {
     made.word: made for made in (Share, Histogram, Mean, Quantile, Curve)
 }
 
-_END = re.compile(r"(?:^|\s+)(above|at-least|at-most|below)\s+")
+_END = re.compile(r"(?:^|\s+)(above|at[- ]least|at[- ]most|below)\s+")
 
 
 def read(written: Any) -> Question:
@@ -618,13 +618,13 @@ def _share_of(rest: str) -> Share:
     if rest.startswith("label "):
         return Share(label=rest.removeprefix("label "))
     first, *parts = _END.split(rest)
-    names, values = parts[::2], parts[1::2]
+    names, values = [re.sub("[- ]", "_", name) for name in parts[::2]], parts[1::2]
     if first.strip() or not parts or len(set(names)) < len(names):
         raise ArgumentError(
             f"{quoted('share ' + rest)} is not a question. Ask like this: 'share above 50000', "
             "'share at-least 18 below 65' or 'share label red'"
         )
-    return Share(**{name.replace("-", "_"): text for name, text in zip(names, values, strict=True)})
+    return Share(**dict(zip(names, values, strict=True)))
 
 
 def _probability(text: str) -> float:

@@ -95,6 +95,8 @@ def test_what_no_design_can_answer_is_refused() -> None:
     assert parts("share label 1", domain=labels) is None
     with pytest.raises(DomainError, match="one attribute"):
         parts("mean", domain=lw.Product(a=LINE, b=labels))
+    with pytest.raises(ArgumentError, match="an edge inside the range"):
+        parts("share above 150")
     with pytest.raises(ArgumentError, match="at least one"):
         lw.recommend(LINE, epsilon=1, users=9, questions=[])
     for given in (

@@ -113,6 +113,11 @@ def question_design(
         sentence = f"{sentence} {more}".rstrip()
     starts = cell_starts(questions, chosen)
     asks_cells = any(isinstance(each, Share | Histogram) for each in questions)
+    if asks_cells and len(starts) < 2:
+        raise ArgumentError(
+            "a question must have an edge inside the range of the domain, and there is none. Ask "
+            "about a place inside it"
+        )
     curve = any(isinstance(each, Curve | Quantile) for each in questions)
     curve = curve or (not points and any(isinstance(each, Mean) for each in questions))
     if chosen.inside_size < LEAST_BINS:
