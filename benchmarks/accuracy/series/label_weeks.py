@@ -32,7 +32,7 @@ WIDEST = 1.02
 TARGETS: tuple[Target, ...] = ("empirical", "population")
 
 PLACES = ("still", "before", "after", "between")
-"""Weeks not beside the change, the week before it, the first week after it, and differences."""
+"""Weeks not next to the change, the week before it, the first week after it, and differences."""
 
 PAIRS = ((CHANGED - 1, CHANGED), (CHANGED - 3, CHANGED + 2))
 """Weeks that are compared: across the change, next to each other and further apart."""
@@ -216,8 +216,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"share of the first label falls in week {CHANGED + 1} by the points that are named, "
             "and that of the last grows by as much. Percent covered by nominal 95% intervals, "
             "pointwise (mean over the labels) and of all labels of a week at once: in weeks not "
-            "beside the change / in the week before it / in the first week after it / of "
-            "differences of two weeks, the two beside the change and two that are "
+            "next to the change / in the week before it / in the first week after it / of "
+            "differences of two weeks, the two around the change and two that are "
             f"{PAIRS[1][1] - PAIRS[1][0]} weeks apart. Width: mean "
             "over the weeks, divided by that of each week decoded alone, for own people pointwise, "
             "simultaneous, population pointwise, simultaneous. "
