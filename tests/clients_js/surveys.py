@@ -12,11 +12,9 @@ from lapwing.documents import fingerprint
 from tests.contracts.registered import RandomizerCase, randomizer_cases
 
 ELSEWHERE = {
-    "box-wave",
     "compressive-privatization",
     "general-wave",
     "local-hashing",
-    "multiscale-boxes",
     "piecewise",
     "rappor",
 }
