@@ -61,5 +61,7 @@ def thresholds_of(derived: dict[str, Any]) -> Iterable[dict[str, str]]:
 
 def plain(value: Any) -> Any:
     """Return a value as the driver takes it."""
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
     value = value.item() if hasattr(value, "item") else value
     return {"$": "nan"} if value != value else value
