@@ -157,7 +157,7 @@ _SPLITS = 48
 """Most atoms that split a block, the surest first."""
 
 _ASKED = 128
-"""Most cells of a component whose starts split blocks, so that sums of them are answered exactly."""
+"""Most cells of a component whose starts split blocks, so that none is cut."""
 
 
 @dataclass(frozen=True, eq=False)

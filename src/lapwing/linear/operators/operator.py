@@ -396,8 +396,8 @@ class Coarsened(Operator):
 
     inner: Its columns are the cells.
     size: Symbols, at least as many as cells.
-    starts: First symbol of each cell, increasing from 0, kept as `asked_starts`. Default: cells that
-        differ by at most one symbol.
+    starts: First symbol of each cell, increasing from 0, kept as `asked_starts`. Default: cells
+        that differ by at most one symbol.
     """
 
     def __init__(
