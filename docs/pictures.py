@@ -124,7 +124,7 @@ def draw_hours(folder: Path) -> None:
             (truth, "--", "C1", "truth, never collected"),
         ):
             shares = [100 * one.probability(*each) for each in edges]
-            right.stairs(shares, hours, baseline=None, ls=dashes, color=color, lw=1.6, label=name)
+            right.stairs(shares, hours, baseline=None, ls=dashes, color=color, lw=2, label=name)
         right.set(xlabel="hour of the day", xticks=range(0, 25, 3), xlim=(0, 24), ylim=(0, None))
         right.set(
             ylabel="share of trips, %", title="What they say together: the share of each hour"

@@ -210,7 +210,7 @@ def _critical(
 def expected_mass(
     mass: Vector, left: Vector, right: Vector, symbols: NDArray[np.int64], *, circular: bool
 ) -> Vector:
-    """Return what the bins of detected atoms would hold by what is around them: float64 [symbols]."""
+    """Return what bins of detected atoms would hold by what is around them: float64 [symbols]."""
     expected: Vector = (_around(left, right, symbols, circular=circular) @ mass)[symbols]
     return np.minimum(expected, mass[symbols])
 
