@@ -195,7 +195,7 @@ def test_stored_files_are_read() -> None:
 
 
 def test_a_size_that_nothing_states_is_that_of_the_first_array_and_names_are_known() -> None:
-    week = EXAMPLES["WeekErrors"]
+    week = examples()["WeekErrors"]
     document, sizes = week.to_document(), sizes_of(week)
     sizes["state"] -= 1
     with pytest.raises(FormatError, match="must have as many numbers as it is for"):
@@ -203,7 +203,7 @@ def test_a_size_that_nothing_states_is_that_of_the_first_array_and_names_are_kno
     document["centers"]["sideways"] = document["pilot"]
     with pytest.raises(FormatError, match="a name in the centers of the errors of a week must be"):
         type(week).from_document(document, **sizes_of(week))
-    errors = EXAMPLES["WalkErrors"]
+    errors = examples()["WalkErrors"]
     assert "scores" not in errors.to_document()
     long = errors.to_document()
     long["step"] = long["step"] + long["step"]
