@@ -10,7 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.planning.question_cells import cell_starts
+from lapwing.results.question_cells import cell_starts
 from lapwing.questions import Curve, Histogram, Mean, Quantile, Share, read
 
 WRITTEN = {

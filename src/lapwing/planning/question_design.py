@@ -22,7 +22,6 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.planning.chosen_bins import recommended_bins, with_bins
 from lapwing.planning.planned_parts import CurveRisk
-from lapwing.planning.question_cells import cell_starts
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.product import Product
@@ -44,6 +43,7 @@ from lapwing.randomizers.numerical.multiscale_wave import (
     fitted,
 )
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
+from lapwing.results.question_cells import cell_starts
 
 MEAN_EPSILON = 2
 """From here on a wave for the mean beats the default mixture."""

@@ -15,8 +15,6 @@ def why_not_in_browser(survey: Survey) -> str | None:
     randomizer = survey.randomizer
     if not getattr(randomizer, "_in_javascript", False):
         return f"the JavaScript module does not have its randomizer, {randomizer.name}"
-    if randomizer.domain.name == "product":
-        return "the JavaScript module does not read pairs of attributes"
     symbols = 0 if randomizer.collects == "log" else randomizer.domain.size
     grid = getattr(randomizer, "grid", None)
     if max(symbols, grid if isinstance(grid, int) else 0) > _MOST_SYMBOLS:

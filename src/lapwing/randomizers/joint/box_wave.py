@@ -103,6 +103,7 @@ class BoxWave(TwoLevel):
 
     name: ClassVar[str] = "box-wave"
     decoder: ClassVar[str] = "log-density-prior"
+    _in_javascript: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the widths, then what all two-level randomizers check."""

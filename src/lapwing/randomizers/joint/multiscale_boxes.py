@@ -282,6 +282,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
 
     name: ClassVar[str] = "multiscale-boxes"
     decoder: ClassVar[str] = "log-density-prior"
+    _in_javascript: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the components, then what all mixtures check."""
