@@ -637,8 +637,8 @@ PAGE = """# Architecture
 
 A file is in the folder that names its duty. It imports only from the floors below its own, and
 folders of one floor know nothing of each other. `tests/test_layout.py` checks that, also for
-imports inside functions, and writes this page. [The life of a value](../privacy/life-of-a-value.md) follows
-one value from the device to the estimate.
+imports inside functions, and writes this page. [The life of a
+value](../privacy/life-of-a-value.md) follows one value from the device to the estimate.
 
 ```text
 {stairs}
