@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lapwing.privacy.guarantee import standing_text
 from lapwing.protocol.domains.ranges import OpenEnd
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
@@ -379,7 +380,7 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
     if answer["about"] == EXACT:
         facts |= {"privacy guarantee": EXACT, "intervals": f"none: {NO_ERROR}"}
     if answer["standing"] is not None:
-        facts["privacy guarantee"] = f"{answer['standing']}: not private"
+        facts["privacy guarantee"] = standing_text(answer["standing"])
     for change in answer["changes"]:
         facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
             f"since {change['since']}: {change['words']}"

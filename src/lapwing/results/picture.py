@@ -289,7 +289,7 @@ class Curves:
     label: What the heights are.
     bands: The last on top. :class:`Outline` is how they are filled.
     stepped: Whether bands step where the lines do: for whole numbers and lone atoms.
-    atoms: float64 [found atoms]: the middles of the bins in which atoms were found.
+    atoms: float64 [detected atoms]: the middles of the bins in which atoms were found.
     signed: Whether heights may be negative, as those of a difference.
     outside: Whether the first and the last point of bands are those of values outside the range.
     title: How many people are behind it, and their privacy guarantee.
@@ -381,7 +381,7 @@ class Shape:
 
     edges, heights: float64 [bins + 1] and [bins]. Both empty where no bin has a width.
     points, shares: float64 [atoms] each: declared atoms, or whole numbers.
-    atoms, excess: float64 [found atoms] each: the middles of their bins, and the shares that are
+    atoms, excess: float64 [detected atoms] each: the middles of their bins, and the shares that are
         reported of them (of a truth, what their bins hold beyond what is around them). In `heights`
         such a bin has what the bins around it suggest.
     low, high: float64 [bins], or [atoms] where there are no bins: their band.

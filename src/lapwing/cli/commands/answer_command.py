@@ -250,7 +250,7 @@ def answer(
     notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
     notes["intervals"] = f"about {answered['about']}"
     promise = answered["guarantee_text"] or ""
-    if promise.endswith("not private"):
+    if promise.endswith(("not private", "not verified")):
         notes["privacy guarantee"] = promise
     why = answered["reason"] or (NO_ERROR if promise == EXACT else None)
     if why is not None:
