@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import lapwing as lw
+from tests.page_environment import run_program
 from tests.pictures import check_picture
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,16 +19,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def run(example: str, *arguments: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / example), *arguments],
-        cwd=folder,
-        env={**os.environ, "MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    return output(run_program(ROOT / "examples" / example, *arguments, folder=folder))
+
+
+def output(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -120,7 +114,12 @@ def test_the_demo_leaves_documents_that_load(demo: tuple[str, Path]) -> None:
 
 def test_the_demo_of_the_collector(tmp_path: Path) -> None:
     """It ends on its own, because nobody sits at a terminal."""
-    text = run("demo_collector.py", folder=tmp_path)
+    command = [sys.executable, str(ROOT / "examples" / "demo_collector.py")]
+    text = output(
+        subprocess.run(
+            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+    )
     assert "4 processes randomized and sent 200,000 reports" in text
     assert "100,000 reports" in text and "70,856 reports" in text and "29,144 reports" in text
     assert len(re.findall(r"^  0\.(?:25|5|75) .* to ", text, re.MULTILINE)) == 9

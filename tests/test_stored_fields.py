@@ -10,6 +10,7 @@ import dataclasses
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -69,24 +70,21 @@ def parts(held: Any) -> Iterator[FromFields]:
             yield from parts(entry)
 
 
+@cache
 def examples() -> dict[str, FromFields]:
-    """Return the first object of each class in the stored files."""
+    """Return the first object of each class in the stored files, and three that none holds."""
     found: dict[str, FromFields] = {}
     for path in FILES:
         for part in parts(READERS[path.name][0](current(path))):
             found.setdefault(type(part).__name__, part)
-    return found
-
-
-DICE = lw.Distribution.of_counts([1, 2, 3], lw.Integers(1, 3))
-
-EXAMPLES = examples() | {
-    "OwnPeople": OwnPeople(*np.full((3, 2, 4), 0.5)),
-    "Difference": DICE.difference(DICE),
-    "PrivacyUnit": PrivacyUnit("patient", 3),
-    "SignedEstimate": SignedEstimate(lw.Integers(0, 1), np.array([1.5, -0.5]), 3),
-    "Spread": Spread(np.array([0, 2]), np.array([0.5, 0.5, 1.0])),
-}
+    dice = lw.Distribution.of_counts([1, 2, 3], lw.Integers(1, 3))
+    return found | {
+        "OwnPeople": OwnPeople(*np.full((3, 2, 4), 0.5)),
+        "Difference": dice.difference(dice),
+        "PrivacyUnit": PrivacyUnit("patient", 3),
+        "SignedEstimate": SignedEstimate(lw.Integers(0, 1), np.array([1.5, -0.5]), 3),
+        "Spread": Spread(np.array([0, 2]), np.array([0.5, 0.5, 1.0])),
+    }
 
 
 def every(cls: type[Any]) -> set[type[Any]]:
@@ -95,12 +93,12 @@ def every(cls: type[Any]) -> set[type[Any]]:
 
 def test_every_class_has_an_example() -> None:
     ours = {made.__name__ for made in every(FromFields) if made.__module__.startswith("lapwing")}
-    assert ours - EXAMPLES.keys() - {"FromFields"} == set()
+    assert ours - examples().keys() - {"FromFields"} == set()
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each("name", examples)
 def test_damaged_parts_are_refused_or_what_they_say(name: str) -> None:
-    part = EXAMPLES[name]
+    part = examples()[name]
     made: Any = type(part)
     sizes = sizes_of(part)
     document = part.to_document()
@@ -197,7 +195,7 @@ def test_stored_files_are_read() -> None:
 
 
 def test_a_size_that_nothing_states_is_that_of_the_first_array_and_names_are_known() -> None:
-    week = EXAMPLES["WeekErrors"]
+    week = examples()["WeekErrors"]
     document, sizes = week.to_document(), sizes_of(week)
     sizes["state"] -= 1
     with pytest.raises(FormatError, match="must have as many numbers as it is for"):
@@ -205,7 +203,7 @@ def test_a_size_that_nothing_states_is_that_of_the_first_array_and_names_are_kno
     document["centers"]["sideways"] = document["pilot"]
     with pytest.raises(FormatError, match="a name in the centers of the errors of a week must be"):
         type(week).from_document(document, **sizes_of(week))
-    errors = EXAMPLES["WalkErrors"]
+    errors = examples()["WalkErrors"]
     assert "scores" not in errors.to_document()
     long = errors.to_document()
     long["step"] = long["step"] + long["step"]

@@ -22,7 +22,7 @@ from lapwing.privacy.exact_numbers import Epsilon, epsilon_text
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
-from lapwing.protocol.domains.domain import Domain, DomainField
+from lapwing.protocol.domains.domain import DomainField
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import CountTally, Observation, Tally, TallyLog
 
@@ -376,20 +376,6 @@ def thresholds_of(randomizer: Any) -> dict[str, int]:
 def hexadecimal(thresholds: dict[str, int]) -> dict[str, str]:
     """Return thresholds as JSON carries them: hex text, because 64 bits overflow a double."""
     return {name: f"{threshold:#018x}" for name, threshold in thresholds.items()}
-
-
-def check_domain(domain: Domain, who: str, most: int) -> None:
-    """Refuse a domain of one symbol, or of more than a report may have bits.
-
-    Raises
-    ------
-    DomainError
-    """
-    if not 2 <= domain.size <= most:
-        raise DomainError(
-            f"{who} needs a domain of 2 to {most} symbols, got {domain.size}. Use fewer bins, or a "
-            "hashing randomizer"
-        )
 
 
 def check_symbol(value: int, size: int, *, what: str = "a symbol") -> None:

@@ -218,7 +218,7 @@ class Mechanism(Documented, Declared, ABC):
         """Return the variance of the noise in each answer that a decoder reads."""
         return release.variance
 
-    def combined(self, release: Release) -> NDArray[np.int64]:
+    def combined(self, release: Release) -> NDArray[Any]:
         """Return the answers that a decoder reads, by default those of the release.
 
         Parameters
@@ -229,7 +229,7 @@ class Mechanism(Documented, Declared, ABC):
         Returns
         -------
         numpy.ndarray
-            Noisy answers, int64 [answers].
+            Noisy answers, int64 or float64 [answers].
         """
         return release.answers
 
@@ -286,7 +286,8 @@ class ReleasePart(Declared, FromFields):
     noise: Noise of every number of the release.
     loss: Privacy cost for each person who contributed to it.
     people: Number of rows. None when the neighbor relation or a unit keeps it secret.
-    standing: That its noise came from a seed. Default: None, for secure noise.
+    standing: That its noise came from a seed, or from another library whose maker states the
+        promise. Default: None, for secure noise of this library.
     """
 
     identifier: str
@@ -458,7 +459,7 @@ class Release(Summed, Stored):
         return self.mechanism.channel_for(self)
 
     @property
-    def blocks(self) -> tuple[NDArray[np.int64], ...]:
+    def blocks(self) -> tuple[NDArray[Any], ...]:
         """Answers as a decoder reads them, in one block."""
         return (self.mechanism.combined(self),)
 

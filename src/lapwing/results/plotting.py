@@ -440,9 +440,12 @@ def _draw_whole_numbers(picture: Densities, ax: Any) -> None:
 
 
 def _draw_bars(picture: Bars, ax: Any) -> None:
-    """Draw bars to the right, the largest on top, with their names alongside."""
+    """Draw bars or points to the right, the first on top, with their names alongside."""
     places = np.arange(picture.heights.size)
-    ax.barh(places, picture.heights, color=TINT, edgecolor=ESTIMATE, linewidth=0.6)
+    if picture.dots:
+        ax.plot(picture.heights, places, "o", color=ESTIMATE, markersize=5, label="estimate")
+    else:
+        ax.barh(places, picture.heights, color=TINT, edgecolor=ESTIMATE, linewidth=0.6)
     if picture.signed:
         ax.axvline(0.0, color="black", linewidth=0.8)
     if picture.intervals is not None:
@@ -457,7 +460,7 @@ def _draw_bars(picture: Bars, ax: Any) -> None:
         look = {"color": TRUTH, "linewidth": 1, "linestyle": "--"}
         ax.axvline(picture.threshold, label="threshold", **look)
     if picture.intervals or picture.truth is not None or picture.threshold is not None:
-        ax.legend(frameon=False, loc="lower right")
+        ax.legend(frameon=False, loc="best" if picture.dots else "lower right")
     _name_bars(ax, picture.values)
     ax.set_xlabel(plain(picture.label))
     ax.xaxis.set_major_formatter(write_percent)

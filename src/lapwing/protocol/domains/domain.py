@@ -9,14 +9,15 @@ only these numbers.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import Declared, From, Read
+from lapwing.declared import Declared, From, Read, shown_limit
 from lapwing.docstrings import Documented
 from lapwing.documents import class_document, html_of
 from lapwing.errors import ArgumentError, DomainError, kind_of
@@ -276,6 +277,44 @@ def require_domain(given: Any) -> Any:
 
 DomainField = Annotated[Domain, Read(require_domain)]
 """A field that holds a domain."""
+
+_KINDS = {
+    "numbers": ("an Interval or Integers", "Labels have no order"),
+    "labels": ("labels without an order", "A wave or subset selection suits numbers"),
+}
+
+
+def domain_of(
+    kind: Literal["numbers", "labels"] | None = None,
+    check: Callable[[Domain], Any] = lambda domain: None,
+    *,
+    least: int = 2,
+    most: float = math.inf,
+) -> Read:
+    """Return what reads a domain of one kind and of so many symbols. DomainError for another.
+
+    check: Raises a DomainError about a domain that does not suit for another reason.
+    """
+    sizes = f"at least {least}" if most == math.inf else f"{least} to {shown_limit(most)}"
+
+    def read(given: Any) -> Any:
+        domain = require_domain(given)
+        if kind and domain.ordered != (kind == "numbers"):
+            words, advice = _KINDS[kind]
+            raise DomainError("domain", f"must be {words}", kind_of(domain), advice)
+        if not least <= domain.size <= most:
+            fewer = "Use fewer bins. LinearHashing takes up to 2^40 labels"
+            said = fewer if domain.size > most else None
+            raise DomainError("domain", f"must have {sizes} symbols", f"{domain.size}", said)
+        check(domain)
+        return domain
+
+    return Read(read)
+
+
+def bins_alone(domain: Domain) -> None:
+    """Raise DomainError where values outside have symbols of their own."""
+    check_no_overflow(domain, name="this randomizer")
 
 
 def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
