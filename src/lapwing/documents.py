@@ -614,7 +614,7 @@ def _remove_unlocked(temporary: str) -> None:
 def lock_file(descriptor: int) -> bool | None:
     """Lock an open file without waiting. False when another has it, None where no file is locked.
 
-    A lock of the operating system ends with its process, also after a crash.
+    A lock of the operating system ends with its process, even after a crash.
     """
     try:
         import fcntl

@@ -56,8 +56,8 @@ _NOT_CHOSEN: Any = None
 class Interval(Domain):
     """Interval domain: the real numbers from `low` to `high`, cut into bins.
 
-    Bins are closed on one side and open on the other. On a line, the outermost one at the open side
-    is closed on both.
+    Bins are closed on one side and open on the other. Unless the domain is
+    circular, the last bin on the open side includes both of its ends.
 
     Parameters
     ----------
