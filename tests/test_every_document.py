@@ -199,11 +199,19 @@ def test_a_damaged_document_is_refused_or_says_what_it_is(path: Path) -> None:
         path, most=max(25, DAMAGES // len(files)), seed=zlib.crc32(case_id(path).encode())
     )
     if path == files[0]:
-        document = current(path)
-        for place in places(document):
-            if place[-1] not in MAY_BE_ABSENT:
-                shortened = with_change(document, place, operator.delitem)
-                refused_or_itself(forged(shortened), *READERS[path.name])
+        check_keys(path)
+
+
+def check_keys(path: Path) -> None:
+    """Assert that no key or entry may be absent, and that none is taken beside one of a kind."""
+    document = current(path)
+    for place in places(document):
+        if place[-1] not in MAY_BE_ABSENT:
+            shorter = with_change(document, place, operator.delitem)
+            refused_or_itself(forged(shorter), *READERS[path.name])
+        if isinstance(place[-1], str):
+            longer = with_change(document, place, lambda holder, _: holder.update(more=1))
+            refused_or_itself(forged(longer), *READERS[path.name])
 
 
 @pytest.mark.soak
