@@ -38,7 +38,6 @@ def test_every_example_is_run_by_a_test() -> None:
         "multimodal_column.py",
         "own_randomizer.py",
         "poisoning.py",
-        "smooth_column.py",
         "spiky_column.py",
         "two_periods.py",
         "unknown_words.py",
@@ -111,7 +110,6 @@ def test_the_demo_leaves_documents_that_load(demo: tuple[str, Path]) -> None:
         assert answer.reports == reports
         assert answer.guarantee == survey.guarantee
         assert (folder / f"{column}.png").read_bytes().startswith(b"\x89PNG")
-    check_picture(folder / "taxi.png", "taxi.png")
 
 
 def test_the_demo_of_the_collector(tmp_path: Path) -> None:
@@ -158,21 +156,6 @@ def intervals(text: str) -> list[tuple[float, float, float]]:
     """Return the ends of the intervals of a printed table, and the truth beside each."""
     rows = re.findall(r"([-+0-9.]+)%? to +([-+0-9.]+)%? +([-+0-9.]+)%?$", text, re.MULTILINE)
     return [(float(low), float(high), float(true)) for low, high, true in rows]
-
-
-def test_the_smooth_column(tmp_path: Path) -> None:
-    text = run("smooth_column.py", "smooth.png", folder=tmp_path)
-    assert "260,000 trips, epsilon = 1" in text
-    found = intervals(text)
-    assert len(found) == 2 and all(low < high for low, high, _ in found)
-    assert [true for _, _, true in found] == [9.45, 18.58]
-    # Ten standard errors: the interval is about two wide on each side.
-    assert all(abs((low + high) / 2 - true) < 2.5 * (high - low) for low, high, true in found)
-    rows = re.findall(r"(\d\d):(\d\d) to +\d\d:\d\d +(\d\d):(\d\d)$", text, re.MULTILINE)
-    assert [(int(h), int(m)) for _, _, h, m in rows] == [(11, 43), (16, 21), (20, 33)]
-    worst, average = (float(number) for number in re.findall(r"at most ([0-9.]+)%", text))
-    assert average < worst < 20
-    check_picture(tmp_path / "smooth.png", "smooth_column.png")
 
 
 def test_the_spiky_column(tmp_path: Path) -> None:

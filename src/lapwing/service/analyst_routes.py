@@ -10,8 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lapwing.documents import canonical
+from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.batch import EPOCH_NAME
 from lapwing.protocol.messages.problems import Problem
+from lapwing.questions import read
 from lapwing.results.answer_documents import (
     PROBABILITIES,
     DifferenceAnswer,
@@ -35,7 +37,6 @@ from lapwing.service.requests import (
 )
 from lapwing.service.results import LookDocument, Question
 from lapwing.service.survey_states import (
-    AnswersKind,
     StateDocument,
     SurveyRow,
     state_document,
@@ -46,6 +47,8 @@ from lapwing.service.typed_bodies import EpochName, Fingerprint, Query
 MOST_PROBABILITIES = 100
 
 MOST_TOGETHER = 16
+
+MOST_ASKED = 16
 
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.9999
 
@@ -107,6 +110,14 @@ class ResultQuery(SegmentQuery):
         Annotated[str, Meta(max_length=100)] | None,
         Meta(description="On a circle: the value from which quantiles are counted."),
     ] = None
+    ask: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="A question such as share above 50000, histogram bins 16, mean, quantile "
+            "0.5 or curve. May be repeated. Default: what the survey asks. In a table or a picture "
+            "the curve stands alone."
+        ),
+    ] = ()
     together: Annotated[
         str | None,
         Meta(
@@ -142,7 +153,6 @@ class ResultHead(TypedDict):
     ]
     look: LookDocument
     warnings: list[str]
-    answers: NotRequired[AnswersKind]
     against: NotRequired[EpochName]
     against_segment: NotRequired[str | None]
     against_look: NotRequired[LookDocument]
@@ -286,6 +296,7 @@ def _question_of(
         ranges=ranges,
         probabilities=_probabilities(query.quantiles),
         start=query.start,
+        asks=_asks(query.ask),
         together=_together(query.together, find),
     )
     return question, form
@@ -314,6 +325,16 @@ def _probabilities(text: str | None) -> tuple[float, ...]:
     if not all(0 <= number <= 1 for number in numbers):
         raise malformed("a quantile must be a number from 0 to 1")
     return numbers
+
+
+def _asks(asks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return questions in their own words. A ProblemError names the first that is none."""
+    if len(asks) > MOST_ASKED:
+        raise malformed(f"at most {MOST_ASKED} questions are asked at once, got {len(asks)}")
+    try:
+        return tuple(dict.fromkeys(str(read(each)) for each in asks))
+    except ArgumentError as error:
+        raise malformed(str(error)) from None
 
 
 def _together(

@@ -15,6 +15,7 @@ from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.plotting import figure_of, write_picture
+from lapwing.results.question_answers import in_place_of_curve, question_table
 from lapwing.results.readable import csv_of, rows_of
 from lapwing.service.decoding_orders import AlarmDocument, Key, Material, Missing, Order
 from lapwing.survey.joint_decoding import decode_together
@@ -59,6 +60,8 @@ def carried_out(
     while len(kept) > most:
         kept.popitem(last=False)
     shown: Result | Difference = found[0]
+    if order.asks and isinstance(shown, HeavyHitters):
+        raise ArgumentError("heavy hitters are single values, so questions have no answer")
     if len(found) == 2:
         if not all(isinstance(each, Distribution) for each in found):
             raise ArgumentError("only distributions are compared. Lists of frequent values are not")
@@ -70,11 +73,18 @@ def carried_out(
                 probabilities=order.probabilities,
                 ranges=order.ranges,
                 start=order.start,
+                asks=order.asks,
                 curve=True,
             )
             return dict(answer_of(shown, request))
         case "csv":
-            return table_of(shown, order.level)
+            if not isinstance(shown, Distribution):
+                return table_of(shown, order.level)
+            asked = in_place_of_curve(shown, order.asks)
+            if not asked:
+                return table_of(shown, order.level)
+            answers = [shown.answer(each, level=order.level) for each in asked]
+            return csv_of(question_table(answers, shown.domain))
         case "svg" | "png":
             return _written(_figure(shown, order), order.form)
         case "alarm":
@@ -126,7 +136,7 @@ def _figure(shown: Result | Difference, order: Order) -> Any:
     if isinstance(shown, Difference):
         pictures = shown._pictures(level=order.level, names=order.names)
     else:
-        pictures = shown._pictures(level=order.level)
+        pictures = shown._pictures(level=order.level, asks=order.asks)
     return figure_of(*pictures, title=order.title)
 
 

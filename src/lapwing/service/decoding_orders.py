@@ -74,6 +74,8 @@ class Order(NamedTuple):
     """Tallies of other surveys, which are decoded to one answer with that of `key`."""
     start: str | None = None
     """From where quantiles on a circle are counted."""
+    asks: tuple[str, ...] = ()
+    """Questions as strings. Without one those of the survey."""
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -1,8 +1,8 @@
 """Segments: one tally for each group of people, by a public label next to the report.
 
 The label is not protected. The collector knows which group each person is in, and the size of each
-group. Use only labels that may be known, such as a country, a version of an app, or a month. The
-guarantee of the report about the value is unchanged.
+group. Use only labels that you may disclose, such as a country, a version of an app, or a month.
+The guarantee of the report about the value is unchanged.
 """
 
 from __future__ import annotations
