@@ -243,7 +243,7 @@ def compare(site: Site, batches: list[Made]) -> int:
 
 @pytest.mark.service
 def test_reports_are_counted_once_or_wait_whoever_answers(memory: Path) -> None:
-    soak(memory, python=120, javascript=48, piles=6)
+    soak(memory, python=72, javascript=24, piles=4)
 
 
 @pytest.mark.soak
