@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -86,7 +87,7 @@ def _table(path: Path) -> tuple[Any, list[float]]:
     if len(rows[0]) == 2:
         return [row[0] or None for row in rows], counts
     ends = [row[:2] for row in rows if row[0] or row[1]]
-    if any(one[1] != two[0] for one, two in zip(ends, ends[1:], strict=False)):
+    if not ends or any(one[1] != two[0] for one, two in pairwise(ends)):
         raise ArgumentError(
             "--counts", "must have bins that touch, each low equal to the high before it"
         )
