@@ -10,10 +10,10 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.results.question_cells import cell_starts
 from lapwing.planning.question_design import question_design
 from lapwing.questions import Curve, Mean, Quantile, Share
 from lapwing.randomizers.numerical.multiscale_wave import default_mixture, fitted
+from lapwing.results.question_cells import cell_starts
 
 LINE = lw.Interval(0, 100, bins=256, outside="clip")
 
