@@ -11,6 +11,7 @@ from typing import Any
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.planning.expected_error import error_meaning, error_text, question_error_text
 from lapwing.planning.recommendation import recommend
+from lapwing.protocol.domains.product import Product
 from lapwing.results.rounding import (
     count_text,
     estimate_text,
@@ -100,7 +101,16 @@ def asked_in_words(survey: Survey) -> str:
     'a number from 0 to 100 ms, in 256 bins'
     """
     domain = survey.randomizer.domain
-    told, unit = domain.to_document(), f" {survey.measured_in}" if survey.measured_in else ""
+    unit = f" {survey.measured_in}" if survey.measured_in else ""
+    if isinstance(domain, Product):
+        asked = [f"{name} ({_values_of(axis, unit)})" for name, axis in domain.axes.items()]
+        return " and ".join(asked)
+    return _values_of(domain, unit)
+
+
+def _values_of(domain: Any, unit: str) -> str:
+    """Return the values of a domain in words."""
+    told = domain.to_document()
     missing = "; people without an answer are counted" if domain.missing_index is not None else ""
     match told["class"]:
         case "integers":
