@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -242,7 +243,9 @@ def _of_questions(
 ) -> ExpectedError:
     """Return the errors of released answers."""
     budget = budget_shares(questions, shares)
-    asked = {one: share for one, share in budget.items() if not isinstance(one, Curve)}
+    asked: dict[Question, Fraction] = {
+        one: share for one, share in budget.items() if not isinstance(one, Curve)
+    }
     if not asked:
         raise ArgumentError("the curve alone is predicted without questions. Leave them out")
     draws = QuestionDraws(domain, promise, asked)

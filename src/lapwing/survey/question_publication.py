@@ -91,7 +91,7 @@ class QuestionPublication(Publication):
         return Publication(self.release.curve, choice=self.choice)
 
     @property
-    def distribution(self) -> Distribution:  # type: ignore[override]
+    def distribution(self) -> Distribution:
         """The decoded distribution, where the curve was asked. ArgumentError where it was not."""
         return self._curve.distribution
 

@@ -137,7 +137,7 @@ class PaymentOptions:
     )
 
     def checked(
-        self, output: Path | None, planned: PlannedRelease
+        self, output: Path | None, planned: PlannedRelease | PlannedAnswers
     ) -> tuple[LedgerFile | None, str]:
         """Return the ledger, if one is named, and the entry. BudgetError unless it can pay."""
         name = self.name or (output.name if output else "dry run")
