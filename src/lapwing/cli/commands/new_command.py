@@ -101,8 +101,14 @@ class RandomizerOptions:
         users = USERS if self.users is None else self.users
         if self.ask:
             # One repeat, as below.
-            named: dict[str, Any] = {"epsilon": self.epsilon, "users": users, "repeats": 1}
-            return recommend(domain, **named, questions=self.ask, like=like)
+            return recommend(
+                domain,
+                epsilon=self.epsilon,
+                users=users,
+                questions=self.ask,
+                like=like,
+                repeats=1,
+            )
         if like is None:
             return recommend(domain, epsilon=self.epsilon, users=users).randomizer
         return _planned(domain, self.epsilon, users, like)
