@@ -13,12 +13,12 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.planning.expected_error import question_error_text
-from lapwing.planning.question_cells import cell_starts
 from lapwing.planning.question_design import question_design
 from lapwing.planning.recommendation import masses_on
 from lapwing.questions import Curve, Histogram, Mean, Quantile, Share
 from lapwing.randomizers.numerical.multiscale_wave import default_mixture, fitted
 from lapwing.results.question_answers import _without_wide_point, question_table
+from lapwing.results.question_cells import cell_starts
 
 LINE = lw.Interval(0, 100, bins=256, outside="clip")
 

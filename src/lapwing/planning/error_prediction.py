@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.decoders.releases.prefix_estimate import PrefixEstimate, prefix_estimate
-from lapwing.decoders.releases.segment_curves import has_many_bins, segments_alone
+from lapwing.decoders.releases.segment_curves import segments_alone
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.operators.operator import as_operator
 from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.histogram_query import HistogramQuery
-from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, ExpectedError
@@ -414,9 +413,7 @@ def _answer(
 ) -> ErrorByKind:
     """Return the error of the decoded answer on made-up columns."""
     values = domain.domain if isinstance(domain, Segmented) else domain
-    decoder = quick_release_decoder(mechanism)
-    if mechanism.name == "label-counts" and has_many_bins(values):
-        decoder = quick_release_decoder(PrefixSums())
+    decoder = quick_release_decoder(mechanism, values)
     errors: dict[str, list[float]] = {}
     for kind in KINDS:
         for number in range(repeats):

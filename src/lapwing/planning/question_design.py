@@ -24,7 +24,6 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.planning.chosen_bins import FEW_BINS, recommended_bins, with_bins
 from lapwing.planning.planned_parts import CurveRisk, next_randomizer
-from lapwing.planning.question_cells import cell_starts
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.ranges import held_values, touched
@@ -48,6 +47,7 @@ from lapwing.randomizers.numerical.multiscale_wave import (
 )
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results.distribution import Distribution
+from lapwing.results.question_cells import cell_starts
 
 MEAN_EPSILON = 1
 """From here on a wave alone is better for the mean than with the default mixture."""

@@ -7,7 +7,7 @@ question only finds the one that answers it, and a point that says little is lef
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -30,7 +30,7 @@ from lapwing.questions import (
     place_text,
     read,
 )
-from lapwing.results.answer_documents import AskedRange
+from lapwing.results.answer_documents import AnswerDocument, AskedRange
 from lapwing.results.answers import cdf_columns, number_row, share_row
 from lapwing.results.band import Target
 from lapwing.results.circle import NO_MIDDLE
@@ -120,7 +120,27 @@ class Answer:
 
 
 def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, Any]]:
-    """Return a row for each number of answers: plain for a file, and as `text` and `interval`.
+    """Return a row of a file for each number of answers.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+    domain : Domain
+        Domain of the result.
+
+    Raises
+    ------
+    ArgumentError
+        When one is to the curve, which has a table of its own.
+    """
+    if any(isinstance(answer.question, Curve) for answer in answers):
+        raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
+    rows = [row for answer in answers for row in _lines(answer, domain)]
+    return [{name: row[name] for name in row if name not in _WORDS} for row in rows]
+
+
+def answer_documents(answers: Sequence[Answer], domain: Domain) -> list[AnswerDocument]:
+    """Return the JSON form of answers, with their numbers as people read them.
 
     Parameters
     ----------
@@ -128,13 +148,22 @@ def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, 
     domain : Domain
         Domain of the result.
     """
-    return [row for answer in answers for row in _texts(answer, domain)]
+    return [
+        {
+            **each.to_document(),  # type: ignore[typeddict-item]
+            "lines": [
+                {name: row[name] for name in ("question", *_WORDS)} for row in _lines(each, domain)
+            ],
+        }
+        for each in answers
+    ]
 
 
-def _texts(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
+def _lines(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
+    """Return a row for each number: plain, and as `text` and `interval`. None for the curve."""
     asked = answer.question
     if isinstance(asked, Curve):
-        raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
+        return []
     parts = [str(asked)]
     if isinstance(asked, Histogram):
         ends = asked.places(domain)
@@ -152,6 +181,7 @@ def _texts(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
             {
                 "question": part,
                 **dict(zip(_ENDS, map(_plain, given), strict=True)),
+                "about": answer.about,
                 "note": answer.note,
                 "text": number_text(row, write, domain.unit),
                 "interval": interval_text(row, write, domain.unit),
@@ -161,6 +191,7 @@ def _texts(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
 
 
 _ENDS = ("value", "low", "high")
+_WORDS = ("text", "interval")
 
 
 def _entries(value: Any, count: int) -> list[Any]:
@@ -221,16 +252,40 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
     )
 
 
-def asked_of(result: Any) -> tuple[Question, ...]:
-    """Return the questions that a survey asks. Empty if it asks for the whole curve."""
-    asks = tuple(read(each) for each in result.provenance.get(ASKS, ()))
-    return () if Curve() in asks else asks
+def asked_in(provenance: Mapping[str, Any]) -> tuple[Question, ...]:
+    """Return the questions of a survey, by the provenance of its result."""
+    return tuple(read(each) for each in provenance.get(ASKS, ()))
+
+
+def asks_curve(provenance: Mapping[str, Any]) -> bool:
+    """Return whether a survey asks for the whole curve, as one without questions does."""
+    asks = asked_in(provenance)
+    return not asks or Curve() in asks
+
+
+def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, ...]:
+    """Return the questions that a table or a picture answers, or else the survey's.
+
+    Parameters
+    ----------
+    result : Distribution
+    asks : sequence of Question or str
+        What is asked. None: what the survey asks.
+
+    Returns
+    -------
+    tuple of Question
+        Empty where the curve is asked, alone or by the survey.
+    """
+    if not asks:
+        return () if asks_curve(result.provenance) else asked_in(result.provenance)
+    asked = tuple(map(read, asks))
+    return () if asked == (Curve(),) else asked
 
 
 def withheld(result: Any, asked: Question) -> bool:
     """Return whether a survey did not ask this, so that it is answered without a point if wide."""
-    asks = asked_of(result)
-    return bool(asks) and asked not in asks
+    return not asks_curve(result.provenance) and asked not in asked_in(result.provenance)
 
 
 def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:

@@ -48,6 +48,7 @@ from lapwing.results.timeline import (
 from lapwing.results.uncertainty import Kind, Target, Uncertainty
 from lapwing.results.walk_errors import LabelErrors, WalkErrors
 from lapwing.results.week_names import check_names
+from lapwing.stored_fields import FromFields
 
 VERSION = 2
 """Of its stored form. Version 1 lacked the errors that two weeks share."""
@@ -69,7 +70,7 @@ Errors: TypeAlias = WalkErrors | LabelErrors
 
 
 @dataclass(frozen=True, eq=False)
-class SeriesWeek:
+class SeriesWeek(FromFields):
     """One week: its name, and its distribution or why there is none.
 
     name: Name of the week.
@@ -81,20 +82,12 @@ class SeriesWeek:
     distribution: Distribution | None
     gap: str | None = None
 
+    _name: ClassVar = "a week of a series"
     __eq__ = equal_results
 
     def __hash__(self) -> int:
         """Return a number that is equal for equal weeks."""
         return hash((self.name, self.distribution))
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        found = self.distribution
-        return {
-            "name": self.name,
-            "distribution": None if found is None else found.to_document(),
-            "gap": self.gap,
-        }
 
     def without_errors(self) -> SeriesWeek:
         """Return the week without its error distribution, if that of all weeks tells it."""
@@ -108,19 +101,14 @@ class SeriesWeek:
         """Whether the week was decoded without the others, so that its errors are its own."""
         return self.distribution is not None and ALONE in self.distribution.provenance
 
-    @classmethod
-    def from_document(cls, document: Any) -> SeriesWeek:
-        """Return the week that :meth:`to_document` wrote. FormatError when it is none."""
-        require(document, {"name", "distribution", "gap"}, name="a week of a series")
-        name, found, gap = document["name"], document["distribution"], document["gap"]
-        if not isinstance(name, str) or (found is None) != isinstance(gap, str):
-            raise FormatError("a week of a series needs a name, and a distribution or a gap")
-        if found is None:
-            return cls(name, None, gap)
-        read = Distribution.from_document(found)
-        if read.provenance.get("class") == "series" and read.provenance.get("week") != name:
-            raise FormatError(f"week {name} of a series holds the distribution of another week")
-        return cls(name, read, gap)
+    def _check_stored(self) -> None:
+        if (self.distribution is None) != isinstance(self.gap, str):
+            raise FormatError("a week of a series needs a distribution or a gap")
+        how = {} if self.distribution is None else self.distribution.provenance
+        if how.get("class") == "series" and how.get("week") != self.name:
+            raise FormatError(
+                f"week {self.name} of a series holds the distribution of another week"
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,20 +15,26 @@ from lapwing.cli.reading.stored_answers import (
     read_distribution_or_list,
     require_no_segments,
 )
-from lapwing.cli.showing.answer import TableOptions, question_grid, terminal_table
+from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Closed, number_of
 from lapwing.questions import label_of
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
-from lapwing.results.answer_text import csv_rows, question_rows, questions_table, tables_of
+from lapwing.results.answer_text import (
+    answers_table,
+    csv_rows,
+    question_rows,
+    questions_table,
+    tables_of,
+)
 from lapwing.results.answers import result_answer
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.question_answers import question_table
+from lapwing.results.question_answers import answer_documents, question_table
 from lapwing.results.rounding import exact_text
 
 
@@ -244,7 +250,7 @@ def answer(
     notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
     notes["intervals"] = f"about {answered['about']}"
     promise = answered["guarantee_text"] or ""
-    if promise.endswith("not private"):
+    if promise.endswith(("not private", "not verified")):
         notes["privacy guarantee"] = promise
     why = answered["reason"] or (NO_ERROR if promise == EXACT else None)
     if why is not None:
@@ -270,18 +276,11 @@ def _show_answers(
     if result.domain.ordered:
         require_no_segments(result, flag="--ask")
     answers = [result.answer(each, **how) for each in asked]
-    table = question_grid(answers, result.domain, "")
-    rows = question_table(answers, result.domain)
-    for row in rows:
-        del row["text"], row["interval"]
-    written.write(rows)
+    written.write(question_table(answers, result.domain))
+    documents = answer_documents(answers, result.domain)
     notes = {"intervals": f"about {answers[0].about}"}
     if said := [each.note for each in answers if each.note]:
         notes["note"] = "; ".join(dict.fromkeys(said))
     output = None if written.table is None else str(written.table)
-    document = {
-        "command": "answer",
-        "answers": [each.to_document() for each in answers],
-        "output": output,
-    }
-    out.show(document, table, facts(notes))
+    document = {"command": "answer", "answers": documents, "output": output}
+    out.show(document, terminal_table(answers_table(documents, "")), facts(notes))

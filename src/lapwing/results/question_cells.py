@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -49,11 +50,58 @@ def cell_starts(questions: Iterable[Question], domain: Domain) -> tuple[int, ...
             starts |= {symbol, symbol + 1}
         elif isinstance(question, Share | Histogram):
             for words, place in question._ends(domain):
-                starts.add(_symbol_after(words, place, domain))
+                starts.add(symbol_after(words, place, domain))
     return tuple(sorted(start for start in starts if start < domain.size))
 
 
-def _symbol_after(words: str, place: Places, domain: Domain) -> int:
+def range_symbols(question: Share | Histogram, domain: Domain) -> list[list[tuple[int, int]]]:
+    """Return the first bin of each range that is asked, and the first one after it.
+
+    Parameters
+    ----------
+    question : Share or Histogram
+        A share has one range, and a histogram one for each cell.
+    domain : Interval or Integers
+        Domain with bins.
+
+    Returns
+    -------
+    list of list
+        For each range one pair, or two where it goes round a circle.
+
+    Raises
+    ------
+    ArgumentError
+        When an end is beyond the range of the domain, or inside a bin.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> ages = lw.Interval(0, 100, bins=10)
+    >>> range_symbols(lw.questions.Histogram([0, 30, 100]), ages)
+    [[(0, 3)], [(3, 10)]]
+    """
+    question.edges(domain)  # on the side that the bins hold
+    return [
+        [(_cut(question, start, domain), _cut(question, stop, domain)) for start, stop in spans]
+        for spans in question.ranges(domain)
+    ]
+
+
+def _cut(question: Question, place: Places, domain: Any) -> int:
+    point = float(place.points)
+    if math.isinf(point):
+        held: int = domain.left.size
+        return held if point > 0 else 0
+    if not domain.low <= point <= domain.high + (domain.name == "integers"):
+        raise ArgumentError(
+            f"'{question}' has an end beyond the range of the domain. Ask about a place inside it"
+        )
+    return symbol_after(str(question), place, domain)
+
+
+def symbol_after(words: str, place: Places, domain: Domain) -> int:
+    """Return the first bin after a place. ArgumentError where it cuts one."""
     point, unit = float(place.points), domain.unit
     ordered: Any = domain
     if point > float(ordered.high):  # behind the last whole number

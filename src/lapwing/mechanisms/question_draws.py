@@ -1,0 +1,177 @@
+"""The exact draws of a release of answers: noise on whole numbers, and report noisy max.
+
+No floating-point number takes part. All noise is drawn before the counts are looked at.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lapwing.errors import ArgumentError, MismatchError
+from lapwing.linear.memoized import cached_property
+from lapwing.privacy.exact_numbers import exact_number
+from lapwing.privacy.guarantee import weakest_standing
+from lapwing.privacy.integer_noise import Noise
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource, standing_of
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.protocol.release import Release
+from lapwing.questions import Curve, Quantile, Question
+from lapwing.results.asked_numbers import (
+    SEGMENT_STEPS,
+    STEPS,
+    AskedNumbers,
+    Counts,
+    counting_domain,
+    symbols_in,
+    within,
+)
+from lapwing.results.question_release import (
+    QuestionPart,
+    QuestionRelease,
+    noise_for,
+    part_loss,
+    share_of,
+)
+
+CURVE_SHARE = Fraction(1, 2)
+"""Share of the budget that the curve gets, unless shares are given."""
+
+
+def budget_shares(questions: Sequence[Question], shares: Any) -> dict[Question, Fraction]:
+    """Return the share of the budget that each question gets.
+
+    questions: At least one, each once.
+    shares: None, a list in the order of the questions, or a mapping from questions or strings.
+        Without it the curve gets half, and the others the rest in equal parts.
+    """
+    if shares is None:
+        others = len(questions) - (Curve() in questions)
+        curve = CURVE_SHARE if Curve() in questions else Fraction(0)
+        curve = curve if others else Fraction(1)
+        each = {one: (1 - curve) / max(1, others) for one in questions}
+        return each | ({Curve(): curve} if curve else {})
+    if isinstance(shares, Mapping):
+        by_text = {str(one): number for one, number in shares.items()}
+        if by_text.keys() != {*map(str, questions)}:
+            raise ArgumentError("shares", "must name each question once, as it is asked")
+        shares = [by_text[str(one)] for one in questions]
+    if not isinstance(shares, Sequence) or len(shares) != len(questions):
+        raise ArgumentError(
+            "shares", f"must be a number for each of the {len(questions)} questions"
+        )
+    exact = [exact_number(number, name="a share of the budget") for number in shares]
+    if min(exact) <= 0 or sum(exact) > 1:
+        raise ArgumentError("shares", "must be above 0 and sum to at most 1")
+    return dict(zip(questions, exact, strict=True))
+
+
+@dataclass(frozen=True)
+class QuestionDraws:
+    """Answers that are drawn once the counts are there: nothing is left to be refused.
+
+    domain: The curator's domain with its bins, perhaps by segment.
+    shares: Share of the budget of each question, without that of the curve.
+    """
+
+    domain: Domain
+    promise: Promise
+    shares: Mapping[Question, Fraction]
+
+    @cached_property
+    def numbers(self) -> list[tuple[AskedNumbers, Fraction, Noise]]:
+        """The numbers of each question, its share of the budget, and the noise."""
+        found = []
+        for question, share in self.shares.items():
+            numbers = AskedNumbers(question, self.domain, self.promise)
+            noise = noise_for(numbers, share_of(self.promise, share))
+            found.append((numbers, share, noise))
+        return found
+
+    @cached_property
+    def loss(self) -> PrivacyLoss:
+        """Privacy loss of the answers."""
+        losses = [
+            part_loss(numbers, noise, share_of(self.promise, share))
+            for numbers, share, noise in self.numbers
+        ]
+        return sum(losses, PrivacyLoss())
+
+    @cached_property
+    def counted(self) -> Domain:
+        """The domain in which values are counted, with the edges that are asked."""
+        steps = SEGMENT_STEPS if isinstance(self.domain, Segmented) else STEPS
+        finer = counting_domain(within(self.domain), tuple(self.shares), steps=steps)
+        if isinstance(self.domain, Segmented):
+            return Segmented(finer, self.domain.segments)
+        return finer
+
+    def check(self) -> None:
+        """Raise ArgumentError where the domain cannot answer a question."""
+        nobody = np.zeros(within(self.counted).size, dtype=np.int64)
+        for numbers, _, _ in self.numbers:
+            if not isinstance(numbers.question, Quantile):
+                numbers.exact(nobody, within(self.counted))
+
+    def draw(
+        self,
+        summary: ExactCounts,
+        source: RandomSource,
+        *,
+        identifier: str | None = None,
+        curve: Release | None = None,
+    ) -> QuestionRelease:
+        """Return the answers from exact counts.
+
+        summary: Counts in the domain or in :attr:`counted`.
+        """
+        if summary.domain not in (self.counted, self.domain):
+            raise MismatchError("the exact counts are of another domain")
+        drawn = [
+            noise.draw(numbers.noises * numbers.segments, source).reshape(numbers.segments, -1)
+            for numbers, _, noise in self.numbers
+        ]
+        counted = within(summary.domain)
+        tables = summary.counts.reshape(-1, counted.size)
+        parts = [
+            QuestionPart(
+                numbers.question,
+                share,
+                noise,
+                np.concatenate(
+                    [
+                        self._answers(numbers, table, counted, of_segment, noise)
+                        for table, of_segment in zip(tables, draws, strict=True)
+                    ]
+                ),
+            )
+            for (numbers, share, noise), draws in zip(self.numbers, drawn, strict=True)
+        ]
+        return QuestionRelease(
+            self.domain,
+            self.promise,
+            parts,
+            [identifier or secrets.token_hex(16)],
+            summary.people if self.promise.shows_people else None,
+            curve,
+            weakest_standing(standing_of(source), summary.standing),
+        )
+
+    def _answers(
+        self, numbers: AskedNumbers, counts: Counts, counted: Domain, drawn: Counts, noise: Noise
+    ) -> Counts:
+        if not isinstance(numbers.question, Quantile):
+            return numbers.exact(counts, counted) + drawn
+        domain = within(self.domain)
+        bins = np.zeros(domain.size, dtype=np.int64)
+        np.add.at(bins, symbols_in(counted, domain), counts)
+        return numbers.choice(bins, drawn, noise.scale)

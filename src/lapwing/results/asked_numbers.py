@@ -1,0 +1,276 @@
+"""The exact whole numbers that answer a question, and how far one person moves them.
+
+A share and a mean are two weighted sums of the rows. Where the number of rows is public, they are
+the signed sum and the number of missing values, which then costs nothing: a row that becomes
+missing moves the signed sum by half of what another value can. Where it is secret, they are the
+sum of weights and the sum of what is left of the largest weight. A row moves both together by one
+largest weight. A histogram is the counts of its cells. A quantile has utilities of bins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.memoized import cached_property
+from lapwing.privacy.exact_numbers import exact_number
+from lapwing.privacy.integer_noise import Sensitivity
+from lapwing.privacy.promise import Promise
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of
+from lapwing.results.question_cells import range_symbols
+
+Counts = NDArray[np.int64]
+
+STEPS = 2**16
+"""Steps of the range for a mean. By segment there are fewer, so that the table stays small."""
+
+SEGMENT_STEPS = 2**12
+
+FINEST = 10**6
+"""Largest denominator of a probability."""
+
+OUTWARD = Fraction(2302586, 10**6)
+"""log 10: by so many scales of the noise are the ranks of the two draws moved outward."""
+
+
+def within(domain: Domain) -> Any:
+    """Return the domain of the values, of a table by segment also."""
+    return domain.domain if isinstance(domain, Segmented) else domain
+
+
+@dataclass(frozen=True)
+class AskedNumbers:
+    """What one question needs from the exact counts of a curator.
+
+    question: One that is not the curve.
+    domain: The curator's domain, with its bins and perhaps by segment.
+    promise: Privacy parameters. Only the neighbor relation and the unit matter.
+    """
+
+    question: Question
+    domain: Domain
+    promise: Promise
+
+    def __post_init__(self) -> None:
+        """Refuse what the domain cannot answer."""
+        domain, asked = within(self.domain), self.question
+        if not domain.ordered and not (isinstance(asked, Share) and asked.label is not None):
+            raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
+        if domain.circular and isinstance(asked, Mean | Quantile):
+            raise ArgumentError(
+                f"{asked} of a circle cannot be asked alone. Leave questions out, and ask the curve"
+            )
+
+    @property
+    def public(self) -> bool:
+        """Whether the number of rows that are answered about is public."""
+        return self.promise.shows_people and not isinstance(self.domain, Segmented)
+
+    @property
+    def segments(self) -> int:
+        """Number of segments, with that of the rows in none. Without segments 1."""
+        return self.domain.segmentation.size if isinstance(self.domain, Segmented) else 1
+
+    @cached_property
+    def steps(self) -> int:
+        """Steps of the range for a mean: whole numbers have one each."""
+        domain = within(self.domain)
+        if domain.name == "integers":
+            return int(domain.high - domain.low)
+        return SEGMENT_STEPS if isinstance(self.domain, Segmented) else STEPS
+
+    @property
+    def top(self) -> int:
+        """Largest weight of a row: 1, or for a mean the range in half steps."""
+        if not isinstance(self.question, Mean):
+            return 1
+        return self.steps if within(self.domain).name == "integers" else 2 * self.steps
+
+    @cached_property
+    def probabilities(self) -> tuple[tuple[int, ...], int]:
+        """Numerators and the denominator of the probabilities of a quantile."""
+        given = self.question.probabilities if isinstance(self.question, Quantile) else ()
+        exact = [exact_number(each, name="a probability") for each in given]
+        exact = [each.limit_denominator(FINEST) for each in exact]
+        whole = lcm(*(each.denominator for each in exact))
+        if whole > FINEST:
+            raise ArgumentError("probabilities must have at most 6 digits. Ask several questions")
+        return tuple(int(each * whole) for each in exact), whole
+
+    @cached_property
+    def _ranges(self) -> list[list[tuple[int, int]]]:
+        asked: Any = self.question
+        return range_symbols(asked, counting_domain(within(self.domain), (asked,)))
+
+    @property
+    def rest(self) -> bool:
+        """Whether a histogram leaves values out, which are a cell of their own then."""
+        held: int = counting_domain(within(self.domain), (self.question,)).left.size
+        return self._ranges[0][0][0] > 0 or self._ranges[-1][-1][1] < held
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of the answer for each segment."""
+        if isinstance(self.question, Quantile):
+            return 2 * len(self.question.probabilities)
+        if isinstance(self.question, Histogram):
+            return len(self._ranges) + self.rest + self.public
+        return 2
+
+    @property
+    def noises(self) -> int:
+        """Numbers of noise for each segment."""
+        if isinstance(self.question, Quantile):
+            return self.numbers * within(self.domain).left.size
+        return self.numbers
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """How far one person moves the numbers.
+
+        For a quantile twice the sum over its draws of how far it moves a utility: noise of a scale
+        costs that over the scale.
+        """
+        rows = 1 if self.promise.unit is None else self.promise.unit.most
+        replaced = 1 + (self.promise.neighbors == "replace-one")
+        if isinstance(self.question, Quantile):
+            numerators, whole = self.probabilities
+            moved = [max(each, whole - each) for each in numerators]
+            if replaced == 2:
+                # A row that goes to another segment moves the utilities of both.
+                two = isinstance(self.domain, Segmented)
+                moved = [max(whole, 2 * each) if two else whole for each in moved]
+            return Sensitivity(1, 4 * rows * sum(moved))
+        top = rows * self.top
+        if self.public and not isinstance(self.question, Histogram):
+            return Sensitivity(4 * top**2, 2 * top)
+        return Sensitivity(replaced * top**2, replaced * top)
+
+    def exact(self, counts: Counts, counted: Domain) -> Counts:
+        """Return the exact numbers of one segment.
+
+        counts: int64 [counted.size], rows in each bin of the domain that they were counted in.
+        counted: A domain with the edges that are asked.
+        """
+        if isinstance(self.question, Histogram):
+            return self._cells(counts, counted)
+        weights, present = self._weights(counted)
+        sum_of_weights, people = int(weights @ counts), int(present @ counts)
+        if self.public:
+            missing = int(counts.sum()) - people
+            return np.array([2 * sum_of_weights - self.top * people, self.top * missing])
+        return np.array([sum_of_weights, self.top * people - sum_of_weights])
+
+    def _cells(self, counts: Counts, counted: Domain) -> Counts:
+        cells = [
+            sum(int(counts[start:stop].sum()) for start, stop in each)
+            for each in range_symbols(self.question, counted)  # type: ignore[arg-type]
+        ]
+        present = int(counts[: counted.left.size].sum())
+        more = [present - sum(cells)] if self.rest else []
+        missing = [int(counts.sum()) - present] if self.public else []
+        return np.array([*cells, *more, *missing], dtype=np.int64)
+
+    def _weights(self, counted: Domain) -> tuple[Counts, Counts]:
+        """Return the weight of each bin, and whether it is one of those that are answered about."""
+        present = np.ones(counted.size, dtype=np.int64)
+        if counted.missing_index is not None:
+            present[counted.missing_index] = 0
+        weights = np.zeros(counted.size, dtype=np.int64)
+        if isinstance(self.question, Mean):
+            weights[: counted.left.size] = self._places(counted)
+            return weights, present
+        asked: Any = self.question
+        if asked.label is None:
+            for start, stop in range_symbols(asked, counted)[0]:
+                weights[start:stop] = 1
+            return weights, present
+        domain = within(self.domain)
+        symbol = int(domain.index_or_missing([label_of(asked.label, domain, name="label")])[0])
+        weights[symbols_in(counted, domain) == symbol] = 1
+        return weights, np.ones_like(present) if symbol == domain.missing_index else present
+
+    def _places(self, counted: Any) -> Counts:
+        """Return the place of each bin in half steps of the range, or in whole numbers."""
+        low, length = counted.low, counted.high - counted.low
+        if counted.name == "integers":
+            whole: Counts = (counted.left - low).astype(np.int64)
+            return whole
+        if (counted.right - counted.left).max() > length / self.steps * (1 + 1e-9):
+            raise ArgumentError(
+                "a mean needs the values: these exact counts have bins wider than "
+                f"1/{self.steps} of the range. Pass the values"
+            )
+        middle = (counted.left / 2 + counted.right / 2 - low) / length
+        steps: Counts = np.clip(np.floor(middle * self.steps), 0, self.steps - 1).astype(np.int64)
+        return 2 * steps + 1
+
+    def choice(self, counts: Counts, noise: Counts, scale: Fraction) -> Counts:
+        """Return the bins that report noisy max chooses, two for each probability.
+
+        counts: int64 [size of the domain], rows in each bin of the domain.
+        noise: int64 [noises], discrete Laplace noise. Folded it is geometric, from 0 on.
+        scale: Scale of the noise.
+        """
+        bins = within(self.domain).left.size
+        upto = np.concatenate([[0], np.cumsum(counts[:bins])])
+        numerators, whole = self.probabilities
+        geometric = np.where(noise < 0, -noise - 1, noise).reshape(-1, bins)
+        outward = int(OUTWARD * scale)
+        found = []
+        for place, number in enumerate(np.repeat(numerators, 2)):
+            beyond = whole * upto - number * upto[-1] + (-outward if place % 2 else outward)
+            distance = np.maximum(0, np.maximum(beyond[:-1], -beyond[1:]))
+            found.append(int(np.argmax(geometric[place] - distance)))
+        return np.array(found, dtype=np.int64)
+
+
+def symbols_in(counted: Domain, domain: Domain) -> Counts:
+    """Return the bin of a domain that holds each bin of a finer one: int64 [counted.size]."""
+    if counted == domain:
+        return np.arange(domain.size)
+    places = domain.index(counted.left / 2 + counted.right / 2).astype(np.int64)
+    for name in ("below_index", "above_index", "missing_index"):
+        ours, theirs = getattr(counted, name), getattr(domain, name)
+        if ours is not None and theirs is not None:
+            places = np.append(places, theirs) if ours == places.size else places
+            places[ours] = theirs
+    return places
+
+
+def counting_domain(
+    domain: Domain, questions: tuple[Question, ...], *, steps: int = STEPS
+) -> Domain:
+    """Return the domain with all edges that questions need, and with the steps of a mean.
+
+    domain: A curator's domain of values, with its bins.
+    """
+    if not isinstance(domain, Interval):
+        return domain
+    edges = [np.asarray(each.edges(domain), dtype=np.float64) for each in questions]
+    if any(isinstance(each, Mean) for each in questions):
+        low, length = domain.low, domain.high - domain.low
+        edges.append(low + length * (np.arange(1, steps) / steps))
+    wanted = np.concatenate([*edges, []])
+    inside = np.setdiff1d(wanted[(wanted > domain.low) & (wanted < domain.high)], domain.bin_edges)
+    if not inside.size:
+        return domain
+    return Interval(
+        edges=np.union1d(domain.bin_edges, inside),
+        circular=domain.circular,
+        atoms=domain.atoms,
+        outside=None if domain.circular else domain.outside,
+        missing=domain.missing,
+        unit=domain.unit,
+        closed=domain.closed,
+        whole=domain.whole,
+    )

@@ -1,0 +1,276 @@
+"""Release of answers to questions: noisy numbers for each question, with a share of the budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from lapwing.declared import Declared, From, Later
+from lapwing.documents import Stored
+from lapwing.errors import ArgumentError, MismatchError, PrivacyError
+from lapwing.linear.memoized import cached_property
+from lapwing.privacy.guarantee import Guarantee, Standing, weakest_standing
+from lapwing.privacy.integer_noise import Noise, calibrated
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.protocol.domains.domain import DomainField
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
+from lapwing.protocol.messages.tally import Summed
+from lapwing.protocol.release import LARGEST_SUM, Release
+from lapwing.questions import Curve, Quantile, Question, read
+from lapwing.results.asked_numbers import AskedNumbers
+from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
+
+_FINE = 2**40
+"""Parts of mu and rho, and what follows from them, are multiples of 1 / _FINE, rounded down."""
+
+AskedField = Annotated[
+    Question, Later, Coded(lambda asked: asked.to_document(), lambda value, place: read(value))
+]
+"""A field that holds a question."""
+
+DomainDocument = Annotated[
+    DomainField,
+    Coded(lambda domain: domain.to_document(), lambda value, place: build_domain(value)),
+]
+
+
+def share_of(promise: Promise, share: Fraction) -> Promise:
+    """Return the privacy parameters of a question that has a share of the budget.
+
+    Shares of epsilon and delta add, as those of rho do, and squares of mu.
+    """
+    if promise.epsilon is not None:
+        given: dict[str, Any] = {"epsilon": promise.epsilon * share, "delta": promise.delta * share}
+    elif promise.mu is not None:
+        given = {"mu": Fraction(math.isqrt(math.floor(promise.mu**2 * share * _FINE**2)), _FINE)}
+    else:
+        assert promise.rho is not None
+        given = {"rho": promise.rho * share}
+    return Promise(promise.neighbors, unit=promise.unit, **given)
+
+
+def pure_epsilon(promise: Promise) -> Fraction:
+    """Return the epsilon of a pure mechanism that keeps a guarantee.
+
+    Notes
+    -----
+    Epsilon-DP implies mu-GDP where ``1 / (1 + e^epsilon) >= Phi(-mu / 2)``: its trade-off function
+    has two straight pieces that meet there, and that of mu-GDP is convex and below both. It implies
+    ``epsilon^2 / 2`` of zero-concentrated privacy.
+    """
+    if promise.epsilon is not None:
+        return promise.epsilon
+    if promise.rho is not None:
+        return Fraction(math.isqrt(math.floor(2 * promise.rho * _FINE**2)), _FINE)
+    half = float(promise.mu or 0) / 2
+    epsilon = math.log(ndtr(half)) - math.log(ndtr(-half))
+    return Fraction(math.floor(epsilon * (1 - 2.0**-30) * _FINE), _FINE)
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionPart(Declared, FromFields):
+    """The answer to one question, as it was released.
+
+    Parameters
+    ----------
+    question : Question
+        Question of :mod:`lapwing.questions`, but for the curve.
+    share : Fraction
+        Share of the budget, above 0 and at most 1.
+    noise : Noise
+        Noise of each number. Quantiles take it folded, which is geometric noise.
+    answers : numpy.ndarray
+        Noisy numbers of each segment: int64. Those of quantiles are chosen bins.
+    """
+
+    question: AskedField
+    share: Exact
+    noise: Noise
+    answers: Annotated[NDArray[np.int64], Later, StoredArray("<i8")]
+
+    _name: ClassVar = "an answer of a release"
+
+    def loss(self, numbers: AskedNumbers, promise: Promise) -> PrivacyLoss:
+        """Return its privacy loss in the kind of the whole, so that shares add."""
+        return part_loss(numbers, self.noise, share_of(promise, self.share))
+
+
+def part_loss(numbers: AskedNumbers, noise: Noise, promise: Promise) -> PrivacyLoss:
+    """Return the privacy loss of noise on the numbers of a question, for its own parameters."""
+    loss = noise.loss(numbers.sensitivity)
+    if loss.pure and loss.epsilon <= pure_epsilon(promise):
+        if promise.mu is not None:
+            return PrivacyLoss(mu_squared=promise.mu**2)
+        if promise.rho is not None:
+            return PrivacyLoss(rho=loss.epsilon**2 / 2)
+    if not promise.allows(loss):
+        raise PrivacyError("the noise of an answer is too small for the privacy guarantee")
+    return loss
+
+
+def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
+    """Return the least noise with which the numbers of a question keep a guarantee."""
+    if isinstance(numbers.question, Quantile):
+        pure = Promise(promise.neighbors, epsilon=pure_epsilon(promise), unit=promise.unit)
+        return calibrated(pure, numbers.sensitivity, kind="laplace")
+    return calibrated(promise, numbers.sensitivity)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QuestionRelease(Summed, Declared, FromFields, Stored):
+    """Release of answers to questions, which is public.
+
+    Releases of different people add with ``+``, but for quantiles.
+
+    Parameters
+    ----------
+    domain : Domain
+        The curator's domain of the values, with its bins, perhaps by segment.
+    promise : Promise
+        Privacy parameters of the whole.
+    parts : sequence of QuestionPart
+        The answer to each question, in order.
+    identifiers : sequence of str
+        Random identifier of each release that was added, 32 hex digits.
+    people : int or None
+        Number of rows. None where it is secret.
+    curve : Release or None
+        The release of the whole curve, where it was asked.
+    standing : {"seeded"} or None
+        That its noise came from a seed. Default: None.
+
+    See Also
+    --------
+    lapwing.release : Makes one, with `questions`.
+
+    Notes
+    -----
+    **Privacy.** Each question has noise of its own, for its share of the budget. The shares compose
+    to the whole guarantee, which is checked when a release is loaded. Each person is in one of the
+    releases that were added.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> made = lw.release([20, 30, 40] * 500, lw.Interval(0, 100, bins=50), epsilon=1,
+    ...     neighbors="replace-one", questions=["mean"])
+    >>> made.release.people, str(made.release.parts[0].question)
+    (1500, 'mean')
+    """
+
+    domain: DomainDocument
+    promise: Promise
+    parts: Sequence[QuestionPart]
+    identifiers: Annotated[Sequence[str], Later]
+    people: Annotated[int, From(0, MOST_PEOPLE)] | None
+    curve: Release | None = field(default=None, metadata=UNSAID)
+    standing: Standing | None = field(default=None, metadata=UNSAID)
+
+    _name: ClassVar = "a release of answers"
+    _kind: ClassVar = "question-release"
+
+    def __post_init__(self) -> None:
+        """Check that everything fits, and that the noise keeps the guarantee."""
+        super().__post_init__()
+        object.__setattr__(self, "parts", tuple(self.parts))
+        names = tuple(self.identifiers)
+        object.__setattr__(self, "identifiers", names)
+        if not names or len(set(names)) < len(names):
+            raise MismatchError("the same release is in both. It would count its people twice")
+        if not self.parts:
+            raise ArgumentError("parts", "must be at least one answer")
+        if (self.people is None) == self.promise.shows_people:
+            raise ArgumentError("people", "must be None where their number is secret")
+        if any(part.share <= 0 for part in self.parts):
+            raise ArgumentError("share", "must be above 0")
+        for part, numbers in zip(self.parts, self._numbers, strict=True):
+            if part.answers.shape != (numbers.numbers * numbers.segments,):
+                raise ArgumentError("answers", "must be as many as the question has")
+        if not self.promise.allows(self.loss):
+            raise PrivacyError("the answers cost more than the stated privacy parameters")
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        asked = ", ".join(map(str, self.questions))
+        return f"<QuestionRelease of {asked}, {self.guarantee}>"
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two releases say the same."""
+        return isinstance(other, QuestionRelease) and self.to_document() == other.to_document()
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal releases."""
+        return hash(tuple(self.identifiers))
+
+    @property
+    def questions(self) -> list[Question]:
+        """The questions that were asked, the curve last."""
+        more: list[Question] = [] if self.curve is None else [Curve()]
+        return [*(part.question for part in self.parts), *more]
+
+    @cached_property
+    def _numbers(self) -> list[AskedNumbers]:
+        return [AskedNumbers(part.question, self.domain, self.promise) for part in self.parts]
+
+    @cached_property
+    def loss(self) -> PrivacyLoss:
+        """Privacy loss of each person."""
+        losses = [
+            part.loss(numbers, self.promise)
+            for part, numbers in zip(self.parts, self._numbers, strict=True)
+        ]
+        curve = [] if self.curve is None else [self.curve.parts[0].loss]
+        return sum([*losses, *curve], PrivacyLoss())
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Privacy guarantee of each person."""
+        return self.promise.guarantee(self.loss).marked(self.standing)
+
+    def __add__(self, other: QuestionRelease) -> QuestionRelease:
+        """Return the release of the people of both, who must be different."""
+        if not isinstance(other, QuestionRelease):
+            return NotImplemented
+        for each in self.questions:
+            if isinstance(each, Quantile):
+                raise MismatchError(
+                    f"'{each}' cannot be added: each release chose a bin, and two chosen bins do "
+                    "not say which one all the people have. Ask the curve, whose releases add"
+                )
+        alike = (self.domain, self.promise) == (other.domain, other.promise)
+        kept = ("question", "share", "noise")
+        ours, theirs = (
+            [[getattr(part, name) for name in kept] for part in each.parts]
+            for each in (self, other)
+        )
+        if not alike or ours != theirs:
+            raise MismatchError(
+                "releases of answers can be added only when their domain, privacy parameters, "
+                "questions and shares are equal. Agree on them before you release"
+            )
+        parts = []
+        for one, two in zip(self.parts, other.parts, strict=True):
+            if np.abs(one.answers.astype(float) + two.answers).max() >= LARGEST_SUM:
+                raise MismatchError("these answers are too large to be added")
+            parts.append(replace(one, answers=one.answers + two.answers))
+        both = None if self.curve is None or other.curve is None else self.curve + other.curve
+        if (both is None) != (self.curve is None and other.curve is None):
+            raise MismatchError("one of the releases has the curve, and the other has not")
+        return QuestionRelease(
+            self.domain,
+            self.promise,
+            parts,
+            [*self.identifiers, *other.identifiers],
+            None if self.people is None else self.people + (other.people or 0),
+            both,
+            weakest_standing(self.standing, other.standing),
+        )

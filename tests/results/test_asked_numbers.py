@@ -1,0 +1,195 @@
+"""How far one person moves the numbers of a question, by brute force over tiny tables."""
+
+from fractions import Fraction
+from functools import cache, partial
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError
+from lapwing.privacy.guarantee import PrivacyUnit
+from lapwing.privacy.promise import Promise
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.questions import read
+from lapwing.results.asked_numbers import AskedNumbers, counting_domain, within
+
+RELATIONS = ("replace-one", "add-or-remove-one")
+TINY = lw.Interval(0, 3, bins=3).for_curator()
+OUTSIDE = lw.Interval(0, 2, bins=2, outside="overflow").for_curator()
+WHOLE = lw.Integers(0, 2).for_curator()
+
+
+def tables(size, most):
+    """Yield all tables of up to so many rows."""
+    for rows in range(most + 1):
+        for cells in combinations_with_replacement(range(size), rows):
+            yield np.bincount(np.array(cells, dtype=int), minlength=size)
+
+
+def pairs(size, promise):
+    """Yield two tables that differ in one person."""
+    most = 1 if promise.unit is None else promise.unit.most
+    mine = [*tables(size, most)]
+    rests = [np.zeros(size, dtype=int), *np.eye(size, dtype=int)]
+    if size > 6:  # two rows in each segment
+        half = range(size // 2)
+        rests = [
+            np.bincount([i, i, j + len(half), j + len(half)], minlength=size)
+            for i, j in product(half, half)
+        ]
+    for rest in rests[:: 1 if size < 6 else most**2]:
+        for one, other in product(mine, mine):
+            replaced = promise.neighbors == "replace-one"
+            if promise.shows_people and one.sum() != other.sum():
+                continue
+            if not replaced and one.sum() and other.sum():
+                continue
+            yield rest + one, rest + other
+
+
+def promises():
+    for relation in RELATIONS:
+        yield Promise(relation, epsilon=1)
+        yield Promise(relation, epsilon=1, unit=PrivacyUnit("user", 2))
+
+
+def exact(numbers, table, counted):
+    size = within(counted).size
+    return np.concatenate(
+        [numbers.exact(each, within(counted)) for each in table.reshape(-1, size)]
+    )
+
+
+QUESTIONS = [
+    (TINY, "share above 1"),
+    (TINY, "share label missing"),
+    (TINY, "histogram bins 3"),
+    (TINY, "histogram edges 1 2 3"),
+    (OUTSIDE, "share above 1"),
+    (OUTSIDE, "histogram bins 2"),
+    (WHOLE, "mean"),
+    (lw.Categories(["a", "b"]).for_curator(), "share label a"),
+]
+
+
+@pytest.mark.parametrize("segmented", [False, True])
+@pytest.mark.parametrize(("domain", "asked"), QUESTIONS, ids=str)
+def test_the_sensitivity_is_that_of_all_tiny_tables(domain, asked, segmented):
+    if segmented:
+        domain = Segmented(domain, ["x"])
+    for promise in promises():
+        numbers = AskedNumbers(read(asked), domain, promise)
+        columns = np.array([exact(numbers, row, domain) for row in np.eye(domain.size, dtype=int)])
+        several = np.arange(domain.size)
+        assert np.array_equal(exact(numbers, several, domain), several @ columns)
+        moved = np.array([(one - other) @ columns for one, other in pairs(domain.size, promise)])
+        stated = numbers.sensitivity
+        assert np.abs(moved).sum(axis=1).max() == stated.absolute
+        assert (moved**2).sum(axis=1).max() == stated.squared
+
+
+def test_a_mean_counts_its_steps_and_has_the_sensitivity_of_the_range():
+    for relation in RELATIONS:
+        numbers = AskedNumbers(read("mean"), TINY, Promise(relation, epsilon=1))
+        counted = counting_domain(TINY, (read("mean"),), steps=numbers.steps)
+        places = (0, 1, counted.size // 2, counted.size - 2, counted.size - 1, counted.size)
+        rows = [(np.arange(counted.size) == place).astype(np.int64) for place in places]
+        ends = [numbers.exact(row, counted) for row in rows]
+        moved = [
+            int(np.abs(one - other).sum())
+            for place, one in enumerate(ends)
+            for other in (ends[:-1] if relation == "replace-one" else ends[-1:])
+        ]
+        assert 0.9999 * numbers.sensitivity.absolute < max(moved) <= numbers.sensitivity.absolute
+
+
+def test_a_mean_of_wide_bins_is_refused():
+    numbers = AskedNumbers(read("mean"), TINY, Promise("replace-one", epsilon=1))
+    with pytest.raises(ArgumentError, match="a mean needs the values"):
+        numbers.exact(np.zeros(TINY.size, dtype=np.int64), TINY)
+
+
+def probabilities_of(values, q):
+    """Return the exact probability that each wins with geometric noise, the first of equal ones."""
+    cdf = lambda k: 1 - q ** (k + 1) if k >= 0 else Fraction(0)  # noqa: E731
+    found = []
+    for mine, value in enumerate(values):
+        total = Fraction(0)
+        for k in range(50):
+            term = (1 - q) * q**k
+            for other, theirs in enumerate(values):
+                if other != mine:
+                    term *= cdf(k + value - theirs - (other < mine))
+            total += term
+        found.append(total)
+    return found
+
+
+def utilities(numbers, counts, outward):
+    """Return minus the distances in ranks, by their definition on intervals of ranks."""
+    numerators, whole = numbers.probabilities
+    present = counts[: within(numbers.domain).left.size]
+    people = int(present.sum())
+    found = []
+    for number in numerators:
+        for shift in (-outward, outward):
+            rank, below, row = number * people + shift, 0, []
+            for held in map(int, present):
+                low, high = whole * below, whole * (below + held)
+                row.append(-max(low - rank, rank - high, 0))
+                below += held
+            found.append(row)
+    return found
+
+
+def ranks_of(numbers, key):
+    return np.array(utilities(numbers, np.frombuffer(key, int), 1))
+
+
+@pytest.mark.parametrize("asked", ["quantile 0.5", "quantile 0.25", "quantile 0.9 0.1"])
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("segmented", [False, True])
+def test_two_draws_of_a_quantile_have_the_exact_ratio_of_the_exponential_mechanism(
+    asked, relation, segmented
+):
+    domain = Segmented(TINY, ["x"]) if segmented else TINY
+    for unit in (None, PrivacyUnit("user", 2)):
+        promise = Promise(relation, epsilon=1, unit=unit)
+        numbers = AskedNumbers(read(asked), domain, promise)
+        largest = 0
+        ranked = cache(partial(ranks_of, numbers))
+        drawn = cache(lambda values: probabilities_of(values, Fraction(1, 2)))
+        for one, other in pairs(domain.size, promise):
+            moved = 0
+            for mine, theirs in zip(
+                one.reshape(-1, TINY.size), other.reshape(-1, TINY.size), strict=True
+            ):
+                ours, yours = ranked(mine.tobytes()), ranked(theirs.tobytes())
+                changes = np.abs(ours - yours).max(axis=1)
+                moved += 2 * changes.sum()
+                if domain is not TINY or asked != "quantile 0.25" or unit is not None:
+                    continue
+                for place, change in enumerate(changes):
+                    both = [drawn(tuple(map(int, each[place]))) for each in (ours, yours)]
+                    ratio = max(a / b for a, b in zip(*both, strict=True))
+                    assert ratio <= 2 ** (2 * int(change)) * (1 + Fraction(1, 10**9))
+            largest = max(largest, moved)
+        stated = numbers.sensitivity.absolute
+        # Two rows of a unit would need longer tables to reach it.
+        assert largest <= stated if unit else largest == stated
+
+
+def test_the_choice_is_the_first_of_the_largest_noisy_utilities():
+    rng = np.random.default_rng(5)
+    numbers = AskedNumbers(read("quantile 0.25 0.9"), TINY, Promise("replace-one", epsilon=1))
+    for _ in range(300):
+        counts = rng.integers(0, 9, size=TINY.size)
+        noise = rng.integers(-9, 9, size=numbers.noises)
+        folded = [n if n >= 0 else -n - 1 for n in noise.tolist()]
+        expected = []
+        for place, row in enumerate(utilities(numbers, counts, 2)):
+            noisy = [u + z for u, z in zip(row, folded[3 * place : 3 * place + 3], strict=True)]
+            expected.append(noisy.index(max(noisy)))
+        assert numbers.choice(counts, noise, Fraction(1)).tolist() == expected
