@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.cli.showing.joint import joint_document, joint_tables
+from lapwing.cli.showing.joint import joint_tables
 from lapwing.results import JointDistribution
+from lapwing.results.joint_answers import JointRequest, joint_answer
 from tests.cli.running import Program
 
 BOTH = ("--axis", "delay=delay.json", "--axis", "hour=hour.json")
@@ -51,8 +52,8 @@ def test_a_survey_of_pairs_goes_from_a_table_to_an_answer(people: Path, done: Pr
     assert joint.probability(hour=(-1, 5)) < 0.1 < joint.probability(hour=(6, 22))
     assert joint.probability(delay=(0, 30)) > 0.8
     document = json.loads(done("show", "joint.json", "--json").out)
-    assert document["kind"] == "joint-distribution" and document["people"] == 4000
-    assert document["quartiles"]["hour"]["from"][0] is None
+    assert document["kind"] == "joint-distribution" and document["reports"] == 4000
+    assert document["quantiles"]["hour"][0]["left"] is None
     done("plot", "joint.json", "-o", "picture.png")
     assert Path("picture.png").read_bytes()[:4] == b"\x89PNG"
 
@@ -140,7 +141,7 @@ def test_times_of_day_are_shown_as_times() -> None:
     clock = lw.Interval("06:00", "22:00", bins=16, unit="time-of-day")
     domain = lw.Product(start=clock, wait=lw.Integers(0, 3))
     joint = JointDistribution(domain, np.full(domain.size, 1 / domain.size))
-    by_start, by_wait = joint_tables(joint, "x", joint_document(joint, level=0.95))
+    by_start, by_wait = joint_tables(joint, "x", joint_answer(joint, JointRequest()))
     said = [list(column.cells) for table in (by_start, by_wait) for column in table.columns]
     words = " ".join(str(cell) for column in said for cell in column)
     assert "14:00:00" in words and "21600" not in words and "06:00:00 to" in words

@@ -502,9 +502,9 @@ class Series(StoredResult):
             None if found is None else [found.answer(each, **how) for each in asked]
             for found in self._found
         ]
-        tables = [each and question_table(each, self.domain) for each in weeks]
+        tables = [None if each is None else question_table(each, self.domain) for each in weeks]
         columns: Columns = {}
-        for place, row in enumerate(next(filter(None, tables))):
+        for place, row in enumerate(next(each for each in tables if each is not None)):
             for end in ("value", "low", "high"):
                 name = row["question"] if end == "value" else f"{row['question']}_{end}"
                 columns[name] = [each and each[place][end] for each in tables]
@@ -578,8 +578,8 @@ class Series(StoredResult):
         ----------
         kind : {"timeline", "weeks"}
             "timeline" (default): quantiles over time with their intervals. For labels, for the
-            quarters of a circle and if the surveys ask for shares it is shares over time. "weeks": a small picture of every week,
-            alongside the week before it.
+            quarters of a circle and if the surveys ask for shares it is shares over time. "weeks":
+            a small picture of every week, alongside the week before it.
         detail : {"resolved", "all"}
             Small pictures in steps that the reports of every week can distinguish (default), or
             every bin.

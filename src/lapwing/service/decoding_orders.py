@@ -76,6 +76,10 @@ class Order(NamedTuple):
     """From where quantiles on a circle are counted."""
     asks: tuple[str, ...] = ()
     """Questions as strings. Without one those of the survey."""
+    quantiles_of: str | None = None
+    """Of two attributes: the one whose quartiles a picture draws along the other."""
+    draws: bool = False
+    """Of two attributes: whether the document has the posterior draws."""
 
     @property
     def keys(self) -> tuple[Key, ...]:

@@ -19,6 +19,7 @@ from msgspec import Meta
 
 from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.domains.label_text import place_of
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import PROBABILITIES
@@ -72,6 +73,7 @@ class Question:
     probabilities: Of quantiles.
     start: From where quantiles on a circle are counted.
     asks: Questions of :mod:`lapwing.questions` as strings. Without one those of the survey.
+    quantiles_of, draws: Of a survey of two attributes, as in an order.
     together: Other surveys about the same distribution, each with an epoch of it: one answer of
         all.
     """
@@ -86,6 +88,8 @@ class Question:
     probabilities: tuple[float, ...] = PROBABILITIES
     start: str | None = None
     asks: tuple[str, ...] = ()
+    quantiles_of: str | None = None
+    draws: bool = False
     together: tuple[tuple[KeptSurvey, str], ...] = ()
 
     @property
@@ -285,7 +289,8 @@ class Results:
             )
         key = await self._key(kept, question.epoch, question.segment, looks)
         together = await self._together(key, question, looks)
-        if question.asks and question.compares:
+        pair = kept.survey.randomizer.domain.name == Product.name
+        if question.asks and question.compares and not pair:
             raise malformed("a comparison has its own answers. Leave out ask")
         against, people = None, "same"
         if question.compares:
@@ -314,13 +319,15 @@ class Results:
             together,
             question.start,
             question.asks,
+            question.quantiles_of,
+            question.draws,
         )
 
     async def _together(self, key: Key, question: Question, looks: Looks) -> tuple[Key, ...]:
         """Return the keys of the tallies that are decoded with one, each of which may be shown."""
         found = [await self._key(other, epoch, None, looks) for other, epoch in question.together]
         if len({key, *found}) <= len(found):
-            raise malformed("an epoch of a survey is decoded together only once")
+            raise malformed("together= lists an epoch of a survey twice. List each epoch once")
         return tuple(found)
 
     async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None, looks: Looks) -> Key:

@@ -106,7 +106,7 @@ class PaymentOptions:
     """The options of a payment."""
 
     ledger: Path | None = option(
-        "The ledger that pays (lapwing ledger), before the noise is drawn. A release that is "
+        "Ledger file to charge before noise is drawn (lapwing ledger). A release that is "
         "interrupted stays paid.",
         "FILE",
     )

@@ -371,24 +371,11 @@ class MatchingPursuit(Mechanism):
         parts = [values_at(part, middles) if callable(part) else part for part in self.dictionary]
         return replace(self, dictionary=parts)
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the name and the fields.
-
-        Returns
-        -------
-        dict
-            JSON object with the mechanism's name and its fields.
-
-        Raises
-        ------
-        ArgumentError
-            When a function is given as a callable. Use :meth:`on` first.
-        """
+    def _check_stored(self) -> None:
         if not isinstance(self.dictionary, str) and any(map(callable, self.dictionary)):
             raise ArgumentError(
                 "a function that is given as a callable has no JSON form. Use mechanism.on(domain)"
             )
-        return super().to_document()
 
     def curves(self, domain: Domain) -> Dictionary:
         """Return the dictionary on the symbols of a domain.

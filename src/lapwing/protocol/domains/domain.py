@@ -10,18 +10,18 @@ only these numbers.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import Declared, From, Read, shown_limit
-from lapwing.docstrings import Documented
-from lapwing.documents import class_document, html_of
+from lapwing.declared import From, Read, shown_limit
+from lapwing.documents import html_of
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values
+from lapwing.protocol.described import Described
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts, Unit
 from lapwing.protocol.domains.units import check_some, to_numbers
@@ -53,7 +53,7 @@ LEAST_OVERFLOW = 32
 # 256 they hardly do: `accuracy/values_outside` of the benchmarks.
 
 
-class Domain(Documented, Declared, ABC):
+class Domain(Described):
     """Base class of the domains: frozen dataclasses that define the legal values.
 
     Values derived from the fields are written here. A class may inherit it, but need not: anything
@@ -61,9 +61,6 @@ class Domain(Documented, Declared, ABC):
     """
 
     _refusal = DomainError
-
-    name: ClassVar[str]
-    """Name of its class in documents: interval, integers, categories or hashed-strings."""
 
     missing: Any
     """"refuse", or how missing values are counted."""
@@ -227,16 +224,6 @@ class Domain(Documented, Declared, ABC):
         ArgumentError
             When its categories cannot be counted one by one.
         """
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the name and the fields.
-
-        Returns
-        -------
-        dict
-            JSON object with the class name and the fields.
-        """
-        return class_document(self)
 
     def _repr_html_(self) -> str:
         """Return the legal values as a notebook shows them."""

@@ -232,9 +232,9 @@ class Rappor(Randomizer[CountTally]):
     def epsilon_of(self, reports: int | None = None) -> Fraction:
         """Return an epsilon that so many reports are proved to keep.
 
-        It is the least one in whole millionths. Where the stated privacy parameter lies between two
-        of them and is proved, it is that parameter. So it never exceeds the lifetime, nor falls
-        with the number of reports.
+        The smallest such epsilon, rounded up to a multiple of 1e-6. Where the stated
+        privacy parameter lies between two multiples and is proved, it is that parameter. So it
+        never exceeds the lifetime, nor falls with the number of reports.
 
         Parameters
         ----------
