@@ -401,9 +401,9 @@ class Series(StoredResult):
         Numbers have `mean`, quantiles (`q10` and so on), and `median_low` and `median_high`, the
         pointwise interval of the median.
 
-        If the surveys ask the same questions and not the curve, these columns are their answers:
-        each has a column of its name, and its pointwise interval in two that end in ``_low`` and
-        ``_high``.
+        If the surveys ask the same questions and not the curve, the columns of numbers are their
+        answers. Each answer has a column of its name, and its pointwise interval in two that end in
+        ``_low`` and ``_high``.
 
         Labels have a column for the share of each of the largest, and its interval in two columns
         that end in ``_low`` and ``_high``. If a column has the name of another one, all three
