@@ -53,7 +53,7 @@ from lapwing.results.joint_plotting import (
     largest,
 )
 from lapwing.results.joint_questions import JointQuestion, read_joint
-from lapwing.results.question_answers import WIDE, question_table
+from lapwing.results.question_answers import WIDE, answer_documents, question_table
 from lapwing.results.rounding import (
     NONE,
     NumberWriter,
@@ -352,8 +352,10 @@ def _axis_rows(
     answer = part.answer(asked.question, level=request.level, target=request.target)
     _, of, words = asked.text.partition(f" of {asked.axis}")
     rows: list[Any] = question_table([answer], part.domain)
-    for row in rows:
-        row["question"] += of + words
+    (document,) = answer_documents([answer], part.domain)
+    for row, line in zip(rows, document["lines"], strict=True):
+        row |= {"question": row["question"] + of + words, "note": row.get("note")}
+        row |= {"text": line["text"], "interval": line["interval"]}
         if note is not None:
             row |= {"value": None, "text": NONE, "note": note}
             if note == FEW:
