@@ -36,7 +36,7 @@ def test_a_map_has_its_marginals_quartiles_and_a_comparison(tmp_path: Path) -> N
             await fill(here, PAIRS, starts(20_000))
             slower = [(2 * ms, hour) for ms, hour in starts(20_000, seed=2)]
             await fill(here, PAIRS, slower, epoch="f")
-            asked = "given=hour&low=06:00&high=10:00"
+            asked = "condition=hour&low=06:00&high=10:00"
             text = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&wait=1&{asked}")
             document = (await here.done("GET", f"{path}/pairs/f")).json()
             shares = np.array(document["map"]["shares"])
@@ -64,7 +64,7 @@ def test_a_map_has_its_marginals_quartiles_and_a_comparison(tmp_path: Path) -> N
             both = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&against=epoch:e&wait=1")
             assert of_class(both, "less") and "f compared with e" in both
             assert "How much higher ms is in f" in both
-            odd = "given=hour&low=six&high=10:00"
+            odd = "condition=hour&low=six&high=10:00"
             text = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&wait=1&{odd}")
             assert 'role="alert"' in text and of_class(text, "more")
 

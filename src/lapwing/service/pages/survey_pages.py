@@ -36,7 +36,7 @@ from lapwing.service.results import Question
 from lapwing.service.survey_states import state_document, survey_rows
 from lapwing.survey.browser import why_not_on_page
 
-QUERY = ("epoch", "segment", "level", "against", "low", "high", "given", "error", "wait")
+QUERY = ("epoch", "segment", "level", "against", "low", "high", "condition", "error", "wait")
 
 LEVELS = ("0.8", "0.9", "0.95", "0.99", "0.999")
 
@@ -59,7 +59,7 @@ class Wish:
     level: One of the levels of the form.
     against: "epoch:NAME", "segment:LABEL", or "" for no comparison.
     low, high: Ends of a range. "" is open.
-    given: Of two attributes: the one that the range is of.
+    condition: Of two attributes: the one that the range is of.
     error: The error that is wanted, or "".
     """
 
@@ -69,7 +69,7 @@ class Wish:
     against: str = ""
     low: str = ""
     high: str = ""
-    given: str = ""
+    condition: str = ""
     error: str = ""
 
     @property
@@ -82,7 +82,7 @@ class Wish:
         """Return what is asked of the reports, but for the comparison."""
         domain = kept.survey.randomizer.domain
         if isinstance(domain, Product):
-            asked = pair_asks(domain, self.given, self.low, self.high) if ranged else ()
+            asked = pair_asks(domain, self.condition, self.low, self.high) if ranged else ()
             return pair_question(
                 kept,
                 self.epoch,
@@ -264,7 +264,7 @@ def _wish(request: Request, state: Mapping[str, Any]) -> Wish | None:
         against=query.get("against", ""),
         low=low,
         high=high,
-        given=query.get("given", ""),
+        condition=query.get("condition", ""),
         error=error,
     )
 
