@@ -323,7 +323,8 @@ def _share(row: Any) -> _Row:
 def _quantile(result: Any, probability: float, how: dict[str, Any]) -> _Row:
     interval = result.quantile_interval(probability, **how)
     value = result.quantile(probability)
-    return (value.item() if value.dtype.kind == "f" else value, *(interval or (None, None)), None)
+    plain = value if isinstance(value, str) or value.dtype.kind != "f" else value.item()
+    return (plain, *(interval or (None, None)), None)
 
 
 def _without_wide_point(row: _Row, asked: Question, domain: Any) -> _Row:

@@ -373,7 +373,7 @@ def randomize(
     domain = survey.randomizer.domain
     if isinstance(domain, Product):
         raise ArgumentError(
-            f"Spark randomizes one column, and this survey asks about {' and '.join(domain.names)}. "
+            f"Spark randomizes one column, this survey asks about {' and '.join(domain.names)}. "
             "Write both columns as Parquet, and use lapwing.engines.arrow.randomize"
         )
     rows = SparkRows.of(df)
