@@ -77,6 +77,7 @@ BENCHMARKS = {
     "accuracy/central_default": "its default beside the best of our own and of the paper's",
     "accuracy/release_choice": "the default mechanism against cells, trees and prefix sums",
     "accuracy/central_labels": "releases of labels beside OpenDP's (needs opendp)",
+    "accuracy/read_counts": "noisy counts of another library beside clipped ones",
     "accuracy/central_coverage": "coverage of the central model's bands",
     "accuracy/curators_bands": "the same of the curator's default",
     "accuracy/release_coverage": "the same from 64 to 4096 bins, with missing values",

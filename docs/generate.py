@@ -47,12 +47,12 @@ Every command takes these options:
 | `--help`, `-h` | The help of the command. |
 
 - **Results** go to stdout. Warnings, errors and progress go to stderr.
-- **Errors** never quote a value. They name its row, counted from 1 without the header. In a CSV of several columns,
-  blank lines are not counted.
-- **Output files** are written whole or not at all, so an existing file survives an error or Ctrl-C. A command
-  replaces it only with `--force`, and never replaces an input or a read-only file.
-- **Memory** does not grow with the number of people, because tables and reports are read in batches. Only
-  `compare --truth` holds them all, about 120 bytes for each true value.
+- **Errors** never quote a value. They name its row, counted from 1 without the header. In a CSV of
+  several columns, blank lines are not counted.
+- **Output files** are written whole or not at all, so an existing file survives an error or Ctrl-C.
+  A command replaces it only with `--force`, and never replaces an input or a read-only file.
+- **Memory** does not grow with the number of people, because tables and reports are read in
+  batches. Only `compare --truth` holds them all, about 120 bytes for each true value.
 
 ## Files
 
@@ -64,41 +64,45 @@ Every command takes these options:
 | `.lws` | exact counts, as secret as the values |
 | `.png`, `.svg`, `.pdf` | a picture |
 
-Where values are read, `-` is standard input, a CSV. Parquet and tables of values need the extra `data`, pictures the
-extra `plot`: [Install](../../start/install.md#extras).
+Where values are read, `-` is standard input, a CSV. Parquet and tables of values need the extra
+`data`, pictures the extra `plot`: [Install](../../start/install.md#extras).
 
-**Rows without a value.** In a column of 100 rows or more, commands count the rows that are missing, unreadable or
-outside the range. They name the first unreadable row. You see the counts before anything is written or paid. If most
-rows have no value, the command asks whether to go on. Without a terminal it goes on, and writes the counts to stderr
-if most rows have no value, or more than 1% are unreadable. The counts are exact, so they are as secret as the column:
-keep them out of stored logs.
+**Rows without a value.** In a column of 100 rows or more, commands count the rows that are missing,
+unreadable or outside the range. They name the first unreadable row. You see the counts before
+anything is written or paid. If most rows have no value, the command asks whether to go on. Without
+a terminal it goes on, and writes the counts to stderr if most rows have no value, or more than 1%
+are unreadable. The counts are exact, so they are as secret as the column: keep them out of stored
+logs.
 
-**A CSV** has a line of column names, unless you pass `--no-header`. That line may hold values by mistake, so commands
-show it only once `--column` or `--by` names one of its columns. Labels in a CSV always need `--column`. Fields are
-separated by commas, semicolons or tabs. The text is UTF-8, or UTF-16 with a byte-order mark. A cell whose bytes are
-not text cannot be parsed. In the line of names such bytes are refused (exit 4). Empty fields and `NA`, `NaN`, `null`,
-`None` are missing values, unless a category has that name.
+**A CSV** has a line of column names, unless you pass `--no-header`. That line may hold values by
+mistake, so commands show it only once `--column` or `--by` names one of its columns. Labels in a
+CSV always need `--column`. Fields are separated by commas, semicolons or tabs. The text is UTF-8,
+or UTF-16 with a byte-order mark. A cell whose bytes are not text cannot be parsed. In the line of
+names such bytes are refused (exit 4). Empty fields and `NA`, `NaN`, `null`, `None` are missing
+values, unless a category has that name.
 
-**Numbers** with decimal commas need `--decimal ,`. A CSV with semicolons needs `--decimal ,` or `--decimal .`,
-because it may use either mark. No number may then contain the other mark. With `--thousands ,` the strings 1,234.5
-and $1,234 are numbers, where the last group has three digits and those before it two or three. With `--thousands .`
-the decimal mark is a comma.
+**Numbers** with decimal commas need `--decimal ,`. A CSV with semicolons needs `--decimal ,` or
+`--decimal .`, because it may use either mark. No number may then contain the other mark. With
+`--thousands ,` the strings 1,234.5 and $1,234 are numbers, where the last group has three digits
+and those before it two or three. With `--thousands .` the decimal mark is a comma.
 
-**Dates and times.** A survey with `--unit date`, `datetime`, `time-of-day` or `duration` takes columns of that type.
-It also takes strings such as `2026-11-21`, `2026-11-21T09:30`, `09:30`, `1:30:00`, `2 days 1:30:00` and `PT1H30M`. The string
-`1:30` could be hours or minutes, so it cannot be parsed. A timestamp gives its date or its time of day, in its own
-time zone if it has one. A Parquet column of plain numbers counts as days since 1970-01-01, seconds since
-1970-01-01T00:00 UTC, or seconds since midnight, with a warning. Durations are seconds. In a CSV such numbers need
+**Dates and times.** A survey with `--unit date`, `datetime`, `time-of-day` or `duration` takes
+columns of that type. It also takes strings such as `2026-11-21`, `2026-11-21T09:30`, `09:30`,
+`1:30:00`, `2 days 1:30:00` and `PT1H30M`. The string `1:30` could be hours or minutes, so it cannot
+be parsed. A timestamp gives its date or its time of day, in its own time zone if it has one. A
+Parquet column of plain numbers counts as days since 1970-01-01, seconds since 1970-01-01T00:00 UTC,
+or seconds since midnight, with a warning. Durations are seconds. In a CSV such numbers need
 `--texts days` or `--texts seconds`.
 
 **Labels** are strings, whole numbers, or true and false. A column of another kind is refused.
 
-**Reports.** Use `.lwr` for reports where you can. It is compact, detects truncation, and is the only format accepted on
-standard input (`lapwing tally SURVEY -`). [Report files](../formats/files.md) describes it. Parquet has one column
-`report` of fixed-size binary, and the metadata `lapwing.format`, `lapwing.version`, `lapwing.survey` and
-`lapwing.randomizer`. CSV has a line `# lapwing-reports 1 survey=<hex> randomizer=<hex>`, a line `report`, then one
-report in hexadecimal on each line. Reports that a seed drew are not private: Parquet then has `lapwing.standing` with
-the value `seeded`, and the line of a CSV ends with `standing=seeded`.
+**Reports.** Use `.lwr` for reports where you can. It is compact, detects truncation, and is the
+only format accepted on standard input (`lapwing tally SURVEY -`). [Report
+files](../formats/files.md) describes it. Parquet has one column `report` of fixed-size binary, and
+the metadata `lapwing.format`, `lapwing.version`, `lapwing.survey` and `lapwing.randomizer`. CSV has
+a line `# lapwing-reports 1 survey=<hex> randomizer=<hex>`, a line `report`, then one report in
+hexadecimal on each line. Reports that a seed drew are not private: Parquet then has
+`lapwing.standing` with the value `seeded`, and the line of a CSV ends with `standing=seeded`.
 """
 
 

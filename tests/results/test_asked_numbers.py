@@ -1,7 +1,7 @@
 """How far one person moves the numbers of a question, by brute force over tiny tables."""
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -144,6 +144,10 @@ def utilities(numbers, counts, outward):
     return found
 
 
+def ranks_of(numbers, key):
+    return np.array(utilities(numbers, np.frombuffer(key, int), 1))
+
+
 @pytest.mark.parametrize("asked", ["quantile 0.5", "quantile 0.25", "quantile 0.9 0.1"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("segmented", [False, True])
@@ -155,7 +159,7 @@ def test_two_draws_of_a_quantile_have_the_exact_ratio_of_the_exponential_mechani
         promise = Promise(relation, epsilon=1, unit=unit)
         numbers = AskedNumbers(read(asked), domain, promise)
         largest = 0
-        ranked = cache(lambda key: np.array(utilities(numbers, np.frombuffer(key, int), 1)))
+        ranked = cache(partial(ranks_of, numbers))
         drawn = cache(lambda values: probabilities_of(values, Fraction(1, 2)))
         for one, other in pairs(domain.size, promise):
             moved = 0
@@ -182,10 +186,10 @@ def test_the_choice_is_the_first_of_the_largest_noisy_utilities():
     numbers = AskedNumbers(read("quantile 0.25 0.9"), TINY, Promise("replace-one", epsilon=1))
     for _ in range(300):
         counts = rng.integers(0, 9, size=TINY.size)
-        noise = rng.integers(-9, 9, size=numbers.drawn)
+        noise = rng.integers(-9, 9, size=numbers.noises)
         folded = [n if n >= 0 else -n - 1 for n in noise.tolist()]
         expected = []
         for place, row in enumerate(utilities(numbers, counts, 2)):
             noisy = [u + z for u, z in zip(row, folded[3 * place : 3 * place + 3], strict=True)]
             expected.append(noisy.index(max(noisy)))
-        assert numbers.chosen(counts, noise, Fraction(1)).tolist() == expected
+        assert numbers.choice(counts, noise, Fraction(1)).tolist() == expected

@@ -137,7 +137,7 @@ class QuestionDraws:
         if summary.domain not in (self.counted, self.domain):
             raise MismatchError("the exact counts are of another domain")
         drawn = [
-            noise.draw(numbers.drawn * numbers.segments, source).reshape(numbers.segments, -1)
+            noise.draw(numbers.noises * numbers.segments, source).reshape(numbers.segments, -1)
             for numbers, _, noise in self.numbers
         ]
         counted = within(summary.domain)
@@ -174,4 +174,4 @@ class QuestionDraws:
         domain = within(self.domain)
         bins = np.zeros(domain.size, dtype=np.int64)
         np.add.at(bins, symbols_in(counted, domain), counts)
-        return numbers.chosen(bins, drawn, noise.scale)
+        return numbers.choice(bins, drawn, noise.scale)

@@ -109,7 +109,9 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
     ordered = result.domain.ordered
     heavy = result._kind == "heavy-hitters"
     if request.ranges and (heavy or not ordered):
-        raise ArgumentError("a range is for numbers. For labels ask for the share of one")
+        raise ArgumentError(
+            "this result has labels, which have no ranges. Ask for the share of a label"
+        )
     if heavy:
         return _heavy_hitters(result, request)
     reason = reason_of(result)

@@ -114,7 +114,7 @@ class AskedNumbers:
     @property
     def rest(self) -> bool:
         """Whether a histogram leaves values out, which are a cell of their own then."""
-        held = counting_domain(within(self.domain), (self.question,)).left.size
+        held: int = counting_domain(within(self.domain), (self.question,)).left.size
         return self._ranges[0][0][0] > 0 or self._ranges[-1][-1][1] < held
 
     @property
@@ -127,7 +127,7 @@ class AskedNumbers:
         return 2
 
     @property
-    def drawn(self) -> int:
+    def noises(self) -> int:
         """Numbers of noise for each segment."""
         if isinstance(self.question, Quantile):
             return self.numbers * within(self.domain).left.size
@@ -203,21 +203,22 @@ class AskedNumbers:
         """Return the place of each bin in half steps of the range, or in whole numbers."""
         low, length = counted.low, counted.high - counted.low
         if counted.name == "integers":
-            return (counted.left - low).astype(np.int64)
+            whole: Counts = (counted.left - low).astype(np.int64)
+            return whole
         if (counted.right - counted.left).max() > length / self.steps * (1 + 1e-9):
             raise ArgumentError(
                 "a mean needs the values: these exact counts have bins wider than "
                 f"1/{self.steps} of the range. Pass the values"
             )
         middle = (counted.left / 2 + counted.right / 2 - low) / length
-        step = np.clip(np.floor(middle * self.steps), 0, self.steps - 1).astype(np.int64)
-        return 2 * step + 1
+        steps: Counts = np.clip(np.floor(middle * self.steps), 0, self.steps - 1).astype(np.int64)
+        return 2 * steps + 1
 
-    def chosen(self, counts: Counts, noise: Counts, scale: Fraction) -> Counts:
+    def choice(self, counts: Counts, noise: Counts, scale: Fraction) -> Counts:
         """Return the bins that report noisy max chooses, two for each probability.
 
         counts: int64 [size of the domain], rows in each bin of the domain.
-        noise: int64 [drawn], discrete Laplace noise. Folded it is geometric, from 0 on.
+        noise: int64 [noises], discrete Laplace noise. Folded it is geometric, from 0 on.
         scale: Scale of the noise.
         """
         bins = within(self.domain).left.size

@@ -172,8 +172,8 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         """Sentence about a limit of the intervals. None where there is nothing to say."""
         if self.people == "same" and self.target == "population":
             return (
-                "the people of both sides count as drawn on their own: where somebody is in both "
-                "with like values, the intervals hold, and are wider than they need be"
+                "both samples are treated as independent. If many people are in both, the "
+                "intervals are conservative"
             )
         return None
 
@@ -471,9 +471,9 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         level : float
             Level of the bands, in (0, 1). Default: 0.95.
         names : (str, str), optional
-            Names of the two, for the labels. Default: "first" and "second".
+            Names of the two results, used in labels. Default: "first" and "second".
         xlim : (low, high), optional
-            Ends of the axis of the values, as for :meth:`Distribution.plot`.
+            Limits of the x-axis, as for :meth:`Distribution.plot`.
         title : str, optional
             Title of the picture.
         label : str, optional

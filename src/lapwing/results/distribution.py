@@ -642,7 +642,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
             number depends on the channel, the number of people and the domain alone. "all": every
             bin.
         xlim : (low, high), optional
-            Ends of the axis of the values, in their unit. None is an end of the domain. Default:
+            Limits of the x-axis, in the unit of the values. None is an end of the domain. Default:
             the whole domain, with one exception. An end is moved to the 0.5 % or 99.5 % quantile
             where that halves the axis or more. The picture says which share it leaves out.
         title : str, optional

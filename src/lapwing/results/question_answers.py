@@ -25,7 +25,9 @@ from lapwing.questions import (
     Quantile,
     Question,
     Share,
+    check_answerable,
     label_of,
+    place_text,
     read,
 )
 from lapwing.results.answer_documents import AnswerDocument, AskedRange
@@ -231,13 +233,9 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
     asked: Question = read(question)
     how: dict[str, Any] = {"level": level, "target": target}
     domain = result.domain
-    if not domain.ordered and not isinstance(asked, Share):
-        raise ArgumentError(f"{asked} is for numbers. For labels use Share(label=...)")
-    if isinstance(asked, Quantile | Curve) and domain.circular:
-        raise ArgumentError(
-            f"{asked} needs a place on the circle from which values are counted. Use "
-            "quantile(..., start=...)"
-        )
+    check_answerable(asked, domain)
+    if isinstance(asked, Curve) and domain.circular:
+        raise ArgumentError("a curve needs a place on the circle where it begins. Use cdf(...)")
     reason = reason_of(result)
     rows = _rows(result, asked, how)
     of_missing = isinstance(asked, Share) and asked.label in ("missing", MISSING)
@@ -295,13 +293,13 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
     if isinstance(asked, Share):
         if asked.label is not None:
             row = share_row(result, label_of(asked.label, domain, name="label"), **how)
-        elif not domain.ordered:
-            raise ArgumentError(f"{asked} asks about numbers. For labels use Share(label=...)")
         else:
             row = range_row(result, AskedRange(asked.low, asked.high, asked.closed), **how)
         return [_share(row)]
     if isinstance(asked, Histogram):
-        cells = [AskedRange(_typed(low), _typed(high)) for low, high in asked.cells(domain)]
+        cells = [
+            AskedRange(*(place_text(end, domain) for end in ends)) for ends in asked.cells(domain)
+        ]
         return [_share(range_row(result, each, **how)) for each in cells]
     if isinstance(asked, Mean):
         value, interval = result.mean(), result.mean_interval(**how)
@@ -312,10 +310,6 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
     return [(*each, None) for each in zip(*columns.values(), strict=True)]
 
 
-def _typed(place: Any) -> str | None:
-    return place if place is None or isinstance(place, str) else repr(place)
-
-
 def _share(row: Any) -> _Row:
     return row["share"], row["low"], row["high"], row.get("reason")
 
@@ -323,8 +317,8 @@ def _share(row: Any) -> _Row:
 def _quantile(result: Any, probability: float, how: dict[str, Any]) -> _Row:
     interval = result.quantile_interval(probability, **how)
     value = result.quantile(probability)
-    plain = value if isinstance(value, str) or value.dtype.kind != "f" else value.item()
-    return (plain, *(interval or (None, None)), None)
+    number = not isinstance(value, str) and value.dtype.kind == "f"  # times of day are strings
+    return (value.item() if number else value, *(interval or (None, None)), None)
 
 
 def _without_wide_point(row: _Row, asked: Question, domain: Any) -> _Row:
@@ -333,8 +327,10 @@ def _without_wide_point(row: _Row, asked: Question, domain: Any) -> _Row:
     if low is None or value is None:
         return row
     if isinstance(asked, Mean | Quantile):
-        span = float(domain.right[-1]) - float(domain.left[0])
-        width = _number(high, domain) - _number(low, domain)
+        first, last = float(domain.left[0]), float(domain.right[-1])
+        start, stop = (float(np.clip(_number(end, domain), first, last)) for end in (low, high))
+        span = last - first
+        width = stop - start if start <= stop else stop - start + span  # round a circle
     else:
         span, width = 1.0, high - low
     return (None, low, high, note or TOO_WIDE) if not width < WIDE * span else row

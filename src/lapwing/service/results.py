@@ -327,7 +327,7 @@ class Results:
         """Return the keys of the tallies that are decoded with one, each of which may be shown."""
         found = [await self._key(other, epoch, None, looks) for other, epoch in question.together]
         if len({key, *found}) <= len(found):
-            raise malformed("an epoch of a survey is decoded together only once")
+            raise malformed("together= lists an epoch of a survey twice. List each epoch once")
         return tuple(found)
 
     async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None, looks: Looks) -> Key:

@@ -73,8 +73,8 @@ class GoalOptions:
         "Instead of --users: the error to reach. The answer is how many people it needs.", "SHARE"
     )
     change: float | None = option(
-        "Instead of --users: the size of a change to detect, as the largest gap of two CDFs. The "
-        "answer is how many people a week it needs, in a weekly survey of numbers.",
+        "Instead of --users: the size of a change to detect, as the largest gap of two CDFs. "
+        "Prints the number of respondents needed per week.",
         "SHARE",
     )
     weeks: int | None = option(

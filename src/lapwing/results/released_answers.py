@@ -1,0 +1,290 @@
+"""Answers of a release to its questions, each with an exact interval about the people in the data.
+
+A share ``x`` is where a linear statistic of two noisy numbers is zero: ``a X + b Y`` of two noises
+with known weights. The interval holds each ``x`` at which the statistic is not too far from zero
+for these noises (Fieller, 1954), so no approximate division takes part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.fft import next_fast_len
+from scipy.special import ndtr
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import memoized
+from lapwing.privacy.integer_noise import Noise
+from lapwing.protocol.domains.domain_answers import to_values
+from lapwing.protocol.domains.ranges import held_values
+from lapwing.protocol.domains.segmented import Segmented, segment_text
+from lapwing.questions import Curve, Histogram, Mean, Quantile, Question, read
+from lapwing.results.asked_numbers import AskedNumbers, within
+from lapwing.results.band import Target
+from lapwing.results.counted import counted_word, whom
+from lapwing.results.question_answers import WIDE, Answer
+from lapwing.results.question_release import QuestionPart, QuestionRelease, share_of
+
+FEW = 100
+"""People times epsilon from which on a quantile has a point."""
+
+LEVEL = 0.95
+"""The level of the intervals of quantiles, which their two draws fix."""
+
+_FINE_SCALE = 64
+"""A larger scale of noise is computed on a coarser grid, with straight pieces between."""
+
+_HALVINGS = 40
+
+_NOBODY = math.log(50)
+"""Scales of the noise up to which a number of missing values is taken as none: 99 % of noises."""
+
+_Entry = tuple[Any, Any, Any]
+"""A point and the ends of its interval."""
+
+
+def answer_released(
+    release: QuestionRelease,
+    question: Any,
+    *,
+    segment: str | int | None = None,
+    level: float = LEVEL,
+    target: Target = "empirical",
+) -> Answer:
+    """Return the answer of a release to one of its questions.
+
+    segment: One of the segments, for a release by segment. None there means rows in none.
+
+    Raises ArgumentError when the question was not asked, and for intervals that there are not.
+    """
+    asked: Question = read(question)
+    part = next((each for each in release.parts if each.question == asked), None)
+    if part is None or isinstance(asked, Curve):
+        said = ", ".join(f"'{each}'" for each in release.questions)
+        raise ArgumentError(f"this release does not answer '{asked}'. It answers {said}")
+    if target != "empirical":
+        raise ArgumentError(
+            "target", "must be 'empirical': the intervals of a release of answers are about data"
+        )
+    if not 0 < level < 1:
+        raise ArgumentError("level", "must be between 0 and 1", repr(level))
+    numbers = AskedNumbers(asked, release.domain, release.promise)
+    mine = part.answers.reshape(numbers.segments, -1)[_row(release, segment)]
+    if isinstance(asked, Quantile):
+        rows = _quantiles(release, part, numbers, mine, level)
+    else:
+        rows = _sums(release, part, numbers, mine, level)
+    note = None
+    if any(row[0] is None for row in rows):
+        note = f"too few {counted_word(release.guarantee)} for this privacy budget"
+    value, low, high = (_joined(column, asked) for column in zip(*rows, strict=True))
+    about = whom("empirical", release.guarantee)
+    return Answer(asked, value, low, high, level, "empirical", about, note)
+
+
+def _row(release: QuestionRelease, segment: str | int | None) -> int:
+    domain = release.domain
+    if not isinstance(domain, Segmented):
+        if segment is not None:
+            raise ArgumentError("segment", "must be left out: this release has no segments")
+        return 0
+    if segment is None:
+        return domain.segmentation.size - 1
+    names = {segment_text(each): place for place, each in enumerate(domain.segmentation.listed)}
+    if str(segment) not in names:
+        raise ArgumentError("segment", f"must be one of {', '.join(names)}")
+    return names[str(segment)]
+
+
+def _joined(column: tuple[Any, ...], asked: Question) -> Any:
+    if not isinstance(asked, Histogram) and len(column) == 1:
+        return column[0]
+    if all(each is None or isinstance(each, float) for each in column):
+        return np.array([math.nan if each is None else each for each in column])
+    return np.array(column, dtype=object)
+
+
+def _sums(
+    release: QuestionRelease, part: QuestionPart, numbers: AskedNumbers, mine: Any, level: float
+) -> list[_Entry]:
+    """Return shares, or a mean, with their intervals."""
+    domain, sites = within(release.domain), len(release.identifiers)
+    shares = _shares(numbers, mine, release.people, part.noise, sites, 1 - level)
+    if not isinstance(numbers.question, Mean):
+        return [_unless_wide(share, 1.0) for share in shares]
+    (share,) = shares
+    length, half = domain.high - domain.low, 0.5 / numbers.steps
+    half = 0.0 if domain.name == "integers" else half
+    value, low, high = share
+    ends = [domain.low + length * each for each in (value, max(0, low - half), min(1, high + half))]
+    value, low, high = _unless_wide((ends[0], ends[1], ends[2]), length)
+    return [_in_units((value, low, high), domain)]
+
+
+def _unless_wide(entry: _Entry, length: float) -> _Entry:
+    value, low, high = entry
+    return (None if high - low >= WIDE * length else value, low, high)
+
+
+def _in_units(entry: _Entry, domain: Any) -> _Entry:
+    found = [None if each is None else to_values(each, domain) for each in entry]
+    one, low, high = (each.item() if isinstance(each, np.floating) else each for each in found)
+    return one, low, high
+
+
+def _shares(
+    numbers: AskedNumbers, mine: Any, people: int | None, noise: Noise, sites: int, missed: float
+) -> list[tuple[float, float, float]]:
+    """Return the share of each cell, or the weighted share of one, with its interval."""
+    given = [int(each) for each in mine]
+    top, public, noises = numbers.top, numbers.public, (sites, sites)
+    whole = (people or 0) * top
+    unseen = given[-1] if public else 0
+    # A number of missing values that noise explains is none.
+    none = public and unseen <= _NOBODY * math.sqrt(sites) * float(noise.scale)
+    present = whole if none else whole - unseen
+    cells: list[tuple[int, int, Callable[[float], tuple[float, float]]]]
+    if isinstance(numbers.question, Histogram):
+        others = given[:-1] if public else given
+        count = len(numbers.question.ranges(within(numbers.domain)))
+        noises = noises if public else (sites, sites * max(1, len(others) - 1))
+        total = sum(others)
+        if public:
+            cells = [(each, whole - unseen, lambda x: (1.0, x)) for each in others[:count]]
+        else:
+            cells = [(each, total, lambda x: (1 - x, x)) for each in others[:count]]
+        points = [each / max(1, present if public else total) for each in others[:count]]
+    elif public:
+        # The signed sum Y over 2 n, and a half.
+        cells = [(given[0] + whole - unseen, 2 * (whole - unseen), lambda x: (1.0, abs(2 * x - 1)))]
+        points = [0.5 + given[0] / max(1, 2 * present)]
+    else:
+        total = given[0] + given[1]
+        cells = [(given[0], total, lambda x: (1 - x, x))]
+        points = [given[0] / max(1, total)]
+    found = []
+    for (sum_of, total, weights), point in zip(cells, points, strict=True):
+        at = min(1.0, max(0.0, point))
+        low, high = _interval(sum_of, total, weights, noise, noises, missed, at)
+        found.append((at, low, high))
+    return found
+
+
+def _interval(
+    sum_of: int,
+    total: int,
+    weights: Callable[[float], tuple[float, float]],
+    noise: Noise,
+    copies: tuple[int, int],
+    missed: float,
+    point: float,
+) -> tuple[float, float]:
+    """Return the ends of the shares x with ``sum - x total`` within the noise of its weights."""
+
+    def fits(x: float) -> bool:
+        return noise_beyond(noise, copies, weights(x), abs(sum_of - x * total)) >= missed
+
+    ends = []
+    for end in (0.0, 1.0):
+        inside, outside = point, end
+        if fits(end):
+            ends.append(end)
+            continue
+        for _ in range(_HALVINGS):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if fits(middle) else (inside, middle)
+        ends.append(outside)
+    return ends[0], ends[1]
+
+
+def noise_beyond(
+    noise: Noise, copies: tuple[int, int], weights: tuple[float, float], distance: float
+) -> float:
+    """Return the probability that weighted sums of noise are at least so far from zero.
+
+    copies: Number of independent noises in each of the two sums.
+    """
+    one, other = weights
+    if noise.kind != "laplace":
+        variance = noise.variance * (one**2 * copies[0] + other**2 * copies[1])
+        if not variance:
+            return float(distance == 0)
+        return 2 * float(ndtr(-distance / math.sqrt(variance)))
+    if one < other:
+        one, other, copies = other, one, (copies[1], copies[0])
+    step = max(1, math.ceil(noise.scale / _FINE_SCALE))
+    places, masses = _sum_masses(float(noise.scale) / step, copies[1])
+    shifts = other * places
+    beyond = [
+        _upper(float(noise.scale) / step, copies[0], (distance / step + sign * shifts) / one, step)
+        for sign in (-1, 1)
+    ]
+    return min(1.0, float(masses @ (beyond[0] + beyond[1])))
+
+
+@memoized(most=64)
+def _sum_masses(scale: float, copies: int) -> tuple[Vector, Vector]:
+    """Return whole numbers, and the probability that a sum of discrete Laplace noises is each."""
+    reach = math.ceil(scale * (32 + 6 * math.sqrt(2 * copies))) + 1
+    places = np.arange(-reach, reach + 1, dtype=np.float64)
+    one = math.tanh(0.5 / scale) * np.exp(-np.abs(places) / scale)
+    if copies == 1:
+        return places, one
+    size = next_fast_len(2 * places.size)
+    around = np.roll(np.append(one, np.zeros(size - one.size)), -reach)
+    masses = np.fft.irfft(np.fft.rfft(around).real ** copies, size)
+    return places, np.maximum(0.0, np.roll(masses, reach)[: places.size])
+
+
+@memoized(most=64)
+def _tails(scale: float, copies: int) -> Vector:
+    """Return the probability that a sum is each number or above."""
+    tails: Vector = np.cumsum(_sum_masses(scale, copies)[1][::-1])[::-1]
+    return tails
+
+
+def _upper(scale: float, copies: int, ends: Vector, step: int) -> Vector:
+    """Return the probability that a sum of noises is at least each end."""
+    places, tails = _sum_masses(scale, copies)[0], _tails(scale, copies)
+    if step > 1:  # a number of the grid stands for those around it
+        near: Vector = np.interp(ends, places - 0.5, tails, left=1.0, right=0.0)
+        return near
+    first = np.ceil(ends - 1e-9) - places[0]
+    inside = np.clip(first, 0, tails.size - 1).astype(np.int64)
+    found: Vector = np.where(first < tails.size, tails[inside], 0.0)
+    return found
+
+
+def _quantiles(
+    release: QuestionRelease, part: QuestionPart, numbers: AskedNumbers, mine: Any, level: float
+) -> list[_Entry]:
+    """Return the middle between two draws, which are the interval, for each probability."""
+    if level != LEVEL:
+        raise ArgumentError("level", f"must be {LEVEL} for quantiles: two draws fix it", str(level))
+    domain = within(release.domain)
+    first, last = held_values(domain)
+    length = float(domain.high - domain.low)
+    epsilon = float(pure_share(release, part))
+    few = numbers.public and (release.people or 0) * epsilon < FEW
+    rows = []
+    for pair in np.sort(mine.reshape(-1, 2), axis=1):
+        start, stop = map(int, pair)
+        low, high = float(first[start]), float(last[stop])
+        middle = (low + high) / 2
+        middle = math.floor(middle) if domain.whole else middle
+        value = None if few or high - low >= WIDE * length else middle
+        below, above = start == domain.below_index, stop == domain.above_index
+        ends = -math.inf if below else low, math.inf if above else high
+        rows.append(_in_units((value, *ends), domain))
+    return rows
+
+
+def pure_share(release: QuestionRelease, part: QuestionPart) -> Any:
+    """Return the epsilon that a part costs, for its share of the budget."""
+    numbers = AskedNumbers(part.question, release.domain, release.promise)
+    promise = share_of(release.promise, part.share)
+    return part.noise.loss(numbers.sensitivity).epsilon or promise.epsilon or 0
