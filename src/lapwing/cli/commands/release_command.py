@@ -381,7 +381,7 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
     errors = expected_answers(planned.draws, users, question_columns(domain))
     within = domain.domain if isinstance(domain, Segmented) else domain
     rows = [
-        [name, question_error_text(read(name), error.typical, within)]
+        [name, question_error_text(read(name), error, within)]
         for name, error in (errors.questions or {}).items()
     ]
     word = counted_word(planned.guarantee)
