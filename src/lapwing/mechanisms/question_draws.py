@@ -128,7 +128,7 @@ class QuestionDraws:
         counted, domain = within(summary.domain), within(self.domain)
         tables = summary.counts.reshape(-1, counted.size)
         bins = np.zeros((len(tables), domain.size), dtype=np.int64)
-        np.add.at(bins, (slice(None), symbols_in(counted, domain)), tables)
+        np.add.at(bins.T, symbols_in(counted, domain), tables.T)
         return ExactCounts(self.domain, bins.ravel(), summary.unit, summary.standing)
 
     def draw(

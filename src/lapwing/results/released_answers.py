@@ -1,8 +1,8 @@
 """Answers of a release to its questions, each with an exact interval about the people in the data.
 
 A share ``x`` is where a linear statistic of two noisy numbers is zero: ``a X + b Y`` of two noises
-with known weights. The interval holds each ``x`` at which the statistic is not too far from zero
-for these noises (Fieller, 1954), so no approximate division takes part.
+with known weights. The interval holds each ``x`` at which these noises explain the distance of the
+statistic from zero (Fieller, 1954). So no approximate division takes part.
 """
 
 from __future__ import annotations

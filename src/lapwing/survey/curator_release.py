@@ -55,7 +55,7 @@ def release(
     Parameters
     ----------
     values : array_like [n], or ExactCounts
-        What the people hold, each read on its own. Values outside the domain are clipped, or
+        Values of the people, each read on its own. Those outside the domain are clipped, or
         counted below and above where it does not clip. Missing and unreadable values get a
         symbol, as does every value that is no label, unless the domain names an `other`. There may
         be none.
@@ -65,11 +65,11 @@ def release(
         or 512 to 2048 from epsilon 2 on. By segment at pure epsilon it gets 32 to 128 bins.
         `Publication.note` says which.
     neighbors : {"replace-one", "add-or-remove-one"}
-        What is protected. "replace-one" makes the number of people public.
+        Protected change. "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
         Exactly one of epsilon (with delta), mu and rho. See :class:`Promise`.
     mechanism : Mechanism or str, optional
-        One, or the name of one without its knobs, such as "sum-tree". Default: the mechanism of
+        One, or the name of one without its parameters, such as "sum-tree". Default: the one of
         least predicted error. `Publication.choice` names it and the one that comes next.
     expected : int, optional
         Expected number of people (with `unit`, of rows), for the choice of the mechanism. It must
@@ -98,7 +98,7 @@ def release(
     name : str
         Of the entry in the ledger.
     questions : sequence of Question or str, optional
-        What is asked instead of the whole curve: "mean", "share above 50000", "quantile 0.5". Each
+        Questions in place of the whole curve: "mean", "share above 50000", "quantile 0.5". Each
         gets noise for itself alone, and less of it than the curve would have.
     shares : sequence or mapping, optional
         Share of the budget of each question, above 0, together at most 1. Default: half for the
@@ -120,8 +120,9 @@ def release(
     Warns
     -----
     RowsWarning
-        Of 100 values or more, before anything is paid: when more than half are missing, unreadable
-        or outside the range, or more than 1 % are unreadable. It holds exact counts, for your eyes.
+        Before anything is paid, of 100 values or more. It is given when more than half are missing,
+        unreadable or outside the range, or more than 1 % are unreadable. It holds exact counts, for
+        your eyes.
     PrivacyWarning
         Before anything is paid, when epsilon is above 4 or delta is above 1e-3. Also when delta is
         at least 1/n, if the number n of people is public.

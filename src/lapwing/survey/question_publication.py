@@ -245,7 +245,7 @@ class PlannedAnswers:
 
     @cached_property
     def loss(self) -> PrivacyLoss:
-        """What all answers cost together."""
+        """Privacy loss of all answers together."""
         curve = PrivacyLoss() if self.curve is None else self.curve.loss
         return self.draws.loss + curve
 
