@@ -53,6 +53,13 @@ def test_with_the_curve_it_gets_half_and_the_others_share_the_rest() -> None:
         halved = [(kind, size, share / 2) for kind, size, share in usual]
         assert found[:-2] == halved
         assert [(kind, share) for kind, _, share in found[-2:]] == [("cells", 0.25), ("wave", 0.25)]
+    fine = parts("share above 50.390625", "curve", epsilon=8)
+    assert fine is not None and fine[-1] == (
+        "cells",
+        (*range(0, 129, 4), 129, *range(132, 256, 4)),
+        0.8,
+    )
+    assert sum(share for *_, share in fine[:-1]) == pytest.approx(0.2)
     below = parts("mean", epsilon=0.5)
     assert below is not None and sum(share for *_, share in below[:-1]) == pytest.approx(0.5)
 
@@ -146,7 +153,7 @@ def test_a_survey_keeps_what_it_asks_and_its_result_knows_it() -> None:
 
 
 def test_predicted_errors_are_those_of_simulated_surveys() -> None:
-    """Of a share, a mean and a quantile in ranks, on a column that is known: within a half."""
+    """Of a share, a mean and a quantile in its unit, on a column that is known: within a half."""
     epsilon = 4
     rng = np.random.default_rng(5)
     column = np.histogram(rng.beta(2, 4, 10**6) * 100, np.linspace(0, 100, 257))[0] / 10**6
@@ -161,8 +168,8 @@ def test_predicted_errors_are_those_of_simulated_surveys() -> None:
         tally = lw.simulate(survey.randomizer, people, rng=seed)
         result = survey.decode(tally, decoder=decoder)
         errors = [result.answer(each).value - truth.answer(each).value for each in asked[::2]]
-        rank = truth.cdf(result.answer(asked[1]).value) - 0.5
-        found.append([float(errors[0]), float(rank), float(errors[1])])
+        moved = result.answer(asked[1]).value - truth.quantile(0.5)
+        found.append([float(errors[0]), float(moved), float(errors[1])])
     simulated = np.sqrt(np.mean(np.square(found), axis=0))
     known = best.expected_error.questions or {}
     predicted = [known[str(each)].typical for each in asked[:3]]

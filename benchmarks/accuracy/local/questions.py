@@ -15,7 +15,7 @@ from benchmarks.accuracy.local import paired_errors as paired
 from benchmarks.accuracy.local.fresh_columns import DENSITIES, drawn
 from benchmarks.markdown import table
 from lapwing.errors import LapwingWarning
-from lapwing.planning.question_design import question_design
+from lapwing.planning.question_design import FINE_EPSILON, question_design
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.questions import Curve, Histogram, Mean, Question, Share
 
@@ -49,8 +49,8 @@ GOALS: dict[str, str] = {
 }
 """Ratios of errors (of widths) to reach at epsilon 0.5, 1, 2, 4 and 8. Of shares, at 200,000."""
 
-_FINE = 2048
-"""Bins for a mean, as `recommend` chooses them."""
+_FINE = 4096
+"""Bins for a mean, as `recommend` chooses them from epsilon 8 on, and half of them below."""
 
 
 def measure(
@@ -77,12 +77,15 @@ def _counts(name: str, people: int) -> Any:
 
 def _cell(name: str, epsilon: float, people: int, repeats: int) -> dict[str, Any]:
     fine = _counts(name, people)
+    if epsilon < FINE_EPSILON:
+        fine = fine.reshape(_FINE // 2, -1).sum(axis=1)
     coarse = fine.reshape(BINS, -1).sum(axis=1)
     below = np.cumsum(coarse) / people
     edges = [(int(np.argmax(below >= level)) + 1) / BINS for level in (0.5, 0.75)]
     shares = [Share(above=min(max(edge, 1 / BINS), 1 - 1 / BINS)) for edge in edges]
     sixteen = Histogram(bins=16)
-    domain, wide = (lw.Interval(0, 1, bins=bins, outside="clip") for bins in (BINS, _FINE))
+    many = _FINE if epsilon >= FINE_EPSILON else _FINE // 2
+    domain, wide = (lw.Interval(0, 1, bins=bins, outside="clip") for bins in (BINS, many))
     asked: dict[str, tuple[lw.Interval, list[Question], Sequence[Question]]] = {
         f"share {number}": (domain, [share], [share]) for number, share in enumerate(shares)
     }

@@ -6,7 +6,8 @@ as narrow as the piecewise mechanism. Below epsilon 1 the default mixture has th
 the wave the shorter interval, so each gets half of the people.
 
 If the default mixture is one of several components, it gets half of the people. The others share
-the rest equally.
+the rest equally. From epsilon 8 on fine cells beside the edges tell more of the curve, and the
+mixture gets a fifth.
 """
 
 from __future__ import annotations
@@ -52,13 +53,17 @@ from lapwing.results.question_cells import cell_starts
 MEAN_EPSILON = 1
 """From here on a wave alone is better for the mean than with the default mixture."""
 
-MEAN_BINS = 2048
-"""Bins for a mean: its interval reaches from one end of the bins to the other."""
+MEAN_BINS, FINE_MEAN_BINS = 2048, 4096
+"""Bins for a mean, and from epsilon 8 on: its interval reaches from one end of the bins to the
+other."""
 
 FEW_CELLS, MANY_CELLS = 32, 64
 """Most cells that are answered better one by one: at any epsilon, and where much is known."""
 
 MANY_PEOPLE = 200_000
+
+FINE_EPSILON = 8
+"""From here on cells of a 64th of the range are better than the default mixture for the curve."""
 
 LIKE = "like"
 """The kind of a column that somebody names, on which quantiles have errors in their unit."""
@@ -129,12 +134,17 @@ def question_design(
         cells, curve, sentence = False, True, f"{many} {sentence}".rstrip()
     if not (cells or points):
         return QuestionDesign(chosen, None, sentence)
-    rest = (0.5 if curve else 1.0) / (cells + points)
+    kept = 0.5 if curve else 0.0
+    if curve and cells and epsilon >= FINE_EPSILON:
+        kept = 0.2
+        step = -(-chosen.size // MANY_CELLS)
+        starts = tuple(sorted({*starts, *range(0, chosen.size, step)}))
+    rest = (1 - kept) / (cells + points)
     table: list[Wave | OwnCells] = []
     said = []
     if curve:
-        table += [(kind, size, share / 2) for kind, size, share in _default(epsilon, chosen)]
-        said.append("the default mixture for the curve (50% of the people)")
+        table += [(kind, size, share * kept) for kind, size, share in _default(epsilon, chosen)]
+        said.append(f"the default mixture for the curve ({kept:.0%} of the people)")
     if cells:
         table.append(("cells", starts, rest))
         said.append(f"{len(starts)} cells with the edges that are asked ({rest:.0%} of the people)")
@@ -180,11 +190,11 @@ def next_design(
     design = question_design(domain, epsilon, questions, users=users or answer.reports)
     if design.components is None:
         return planned
-    usual = _default(epsilon, domain)
-    halves = tuple((kind, size, share / 2) for kind, size, share in usual)
-    kept = design.components
-    if kept[: len(usual)] == halves:
-        new: list[Any] = [(*row[:2], row[2] / 2) for row in planned.components or usual]
+    kept, usual = design.components, _default(epsilon, domain)
+    curve = kept[: len(usual)]
+    if [row[:2] for row in curve] == [row[:2] for row in usual]:
+        part = math.fsum(share for *_, share in curve)
+        new: list[Any] = [(*row[:2], row[2] * part) for row in planned.components or usual]
         kept = (*new, *kept[len(usual) :])
     return MultiscaleWave(domain, epsilon, components=kept)
 
@@ -217,7 +227,7 @@ def _with_bins(
     if few and len({edge for each in questions for edge in each.edges(chosen)}) < most:
         wanted = FEW_BINS
     if any(isinstance(each, Mean) for each in questions) and not domain.circular:
-        wanted = MEAN_BINS
+        wanted = FINE_MEAN_BINS if epsilon >= FINE_EPSILON else MEAN_BINS
     chosen, sentence = with_bins(domain, wanted)
     cells = math.lcm(
         *(each.bins for each in questions if isinstance(each, Histogram) and each.bins)
