@@ -188,3 +188,22 @@ def test_an_admin_changes_the_questions_while_people_answer(
             assert kept.survey.question and kept.survey.questions == asked.questions
 
     asyncio.run(run())
+
+
+def test_a_survey_of_labels_shows_all_shares_after_the_one_that_it_asks(tmp_path: Path) -> None:
+    survey = lw.Survey("letters", LABELS.randomizer, questions=["share label 1"])
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(survey)
+            await fill(here, survey, [1, 2, 3] * 40)
+            found = strict(await here.done("GET", f"{path}/results/e"))
+            (answer,) = found["answers"]
+            assert answer["question"] == {"question": "share", "label": "1"}
+            page = await page_of(here, survey)
+            caption = page.index("What the survey asks")
+            assert caption < page.index("Shares of the choices")
+            assert "does not ask for the whole distribution" not in page
+            assert len(rows((await here.done("GET", f"{path}/results/e.csv")).text)) == 8
+
+    asyncio.run(run())

@@ -275,10 +275,12 @@ def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, 
     Returns
     -------
     tuple of Question
-        Empty where the curve is asked, alone or by the survey.
+        Empty where the curve is asked, alone or by the survey. Also of labels, unless asked here:
+        the shares of all of them are as well known.
     """
     if not asks:
-        return () if asks_curve(result.provenance) else asked_in(result.provenance)
+        curve = not result.domain.ordered or asks_curve(result.provenance)
+        return () if curve else asked_in(result.provenance)
     asked = tuple(map(read, asks))
     return () if asked == (Curve(),) else asked
 
