@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 import lapwing as lw
@@ -27,12 +28,24 @@ SURVEYS = {
     "labels": lw.Survey("labels", lw.SubsetSelection(lw.Categories(40), 1)),
     "few": lw.Survey("few", lw.RandomizedResponse(lw.Categories(["a", "b"]), 4)),
     "words": lw.Survey("words", lw.LinearHashing(lw.HashedStrings(32), 2)),
+    "pairs": lw.Survey(
+        "pairs",
+        lw.randomizers.BoxWave(
+            lw.Product(
+                ms=lw.Interval(0, 5000, bins=16),
+                hour=lw.Interval("00:00", "24:00", bins=8, unit="time-of-day", circular=True),
+            ),
+            24,
+            widths=(1, 1),
+        ),
+    ),
 }
 VALUES: dict[str, list[Any]] = {
     "numbers": [step / 60 for step in range(60)],
     "labels": [step % 40 for step in range(60)],
     "few": ["a"] * 60,
     "words": ["lapwing"] * 60,
+    "pairs": [{"hour": f"{step % 24:02}:30", "ms": 80 * step} for step in range(60)],
 }
 
 
@@ -76,7 +89,12 @@ def test_every_report_of_node_is_counted_once(
     for made in _crowd(collector.address, survey, values):
         assert made == {"spent": str(survey.randomizer.epsilon), "states": ["stored"]}
     assert collector.stop() == 0
-    assert _tally(tmp_path, survey).total == len(values)
+    tally = _tally(tmp_path, survey)
+    assert tally.total == len(values)
+    if name == "pairs":  # whose epsilon is so large that the report is the pair itself
+        cells = survey.randomizer.domain.index(values)
+        own = np.bincount(cells, minlength=survey.randomizer.domain.size)
+        assert isinstance(tally, lw.tallies.CountTally) and tally.blocks[0].tolist() == own.tolist()
 
 
 def test_a_survey_is_fetched_and_its_open_epoch_found(collector: ServedCollector) -> None:

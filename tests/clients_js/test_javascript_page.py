@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +21,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.service.storage.opening import open_store
+from tests.cli.running import environment
 from tests.clients_js.programs import CLIENT, ROOT, node
 from tests.clients_js.scripted_collector import scripted_collector
 from tests.service.one_collector import ADMIN, served
@@ -97,6 +101,41 @@ def test_the_page_of_the_guide_reports_to_the_collector_of_the_guide(tmp_path: P
     store = open_store(str(tmp_path / "collector.sqlite"))
     try:
         assert store.tally(survey.fingerprint, "2026-w49").total == 1
+    finally:
+        store.close()
+
+
+def test_the_page_of_two_attributes_reports_a_pair(tmp_path: Path) -> None:
+    guide = (GUIDES / "local" / "pairs-from-a-page.md").read_text("utf-8")
+    html, commands = block(guide, "html", "<script"), block(guide, "sh", "add-survey")
+    folder = tmp_path / "js"
+    shutil.copytree(CLIENT, folder)
+    with (
+        served(tmp_path) as collector,
+        pages(folder) as address,
+        sync_api.sync_playwright() as playwright,
+        running_chromium(playwright, tmp_path / "profile") as running,
+    ):
+        for line in commands.splitlines():
+            program, *words = shlex.split(line.replace(ADDRESS, collector.address))
+            assert program == "lapwing"
+            secret = {**environment(), "LAPWING_ADMIN_TOKEN": ADMIN}
+            command = [sys.executable, "-m", "lapwing", *words]
+            subprocess.run(command, cwd=tmp_path, env=secret, check=True, capture_output=True)
+        survey = lw.Survey.load(tmp_path / "start-up.json")
+        assert survey.fingerprint in html
+        (folder / "start-up.html").write_text(html.replace(ADDRESS, collector.address))
+        page = running.browser.contexts[0].new_page()
+        for _ in range(2):
+            page.goto(f"{address}/start-up.html")
+            page.wait_for_function(
+                "document.querySelector('[role=status]').textContent", timeout=60_000
+            )
+            assert page.inner_text("[role=status]") == "Your report: stored"
+        assert collector.stop() == 0
+    store = open_store(str(tmp_path / "collector.sqlite"))
+    try:
+        assert store.tally(survey.fingerprint, "2026-w48").total == 1
     finally:
         store.close()
 
