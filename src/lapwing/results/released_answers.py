@@ -12,8 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.fft import next_fast_len
-from scipy.special import ndtr
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
@@ -221,7 +219,7 @@ def noise_beyond(
         variance = noise.variance * (one**2 * copies[0] + other**2 * copies[1])
         if not variance:
             return float(distance == 0)
-        return 2 * float(ndtr(-distance / math.sqrt(variance)))
+        return math.erfc(distance / math.sqrt(2 * variance))
     if one < other:
         one, other, copies = other, one, (copies[1], copies[0])
     step = max(1, math.ceil(noise.scale / _FINE_SCALE))
@@ -242,6 +240,8 @@ def _sum_masses(scale: float, copies: int) -> tuple[Vector, Vector]:
     one = math.tanh(0.5 / scale) * np.exp(-np.abs(places) / scale)
     if copies == 1:
         return places, one
+    from scipy.fft import next_fast_len  # not needed to import lapwing
+
     size = next_fast_len(2 * places.size)
     around = np.roll(np.append(one, np.zeros(size - one.size)), -reach)
     masses = np.fft.irfft(np.fft.rfft(around).real ** copies, size)
