@@ -152,6 +152,8 @@ def test_few_people_with_a_label_have_no_point(tmp_path: Path) -> None:
             asked = query("mean of ms given kind label rare", "mean of ms given kind label phone")
             shown = strict(await here.done("GET", f"{path}/pairs/e?{asked}"))
             few, many = shown["questions"]
+            assert few["text"] == "-" and many["text"] != "" != many["interval"]
+            assert many["question"] == "mean of ms given kind label phone"
             assert few["note"] == FEW and few["value"] is few["low"] is None
             assert many["note"] is None and many["low"] < many["value"] < many["high"]
             curves = {each["label"]: each for each in shown["labels"]}

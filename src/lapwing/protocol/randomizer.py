@@ -20,8 +20,7 @@ from lapwing.privacy.exact_numbers import Epsilon
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
-from lapwing.protocol.described import Described
-from lapwing.protocol.domains.domain import DomainField
+from lapwing.protocol.domains.domain import Described, DomainField
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import CountTally, Observation, Tally, TallyLog
 

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve
 from lapwing.results.answer_documents import AnswerRequest, QuantileRow
@@ -53,7 +55,7 @@ from lapwing.results.joint_plotting import (
     largest,
 )
 from lapwing.results.joint_questions import JointQuestion, read_joint
-from lapwing.results.question_answers import WIDE, question_table
+from lapwing.results.question_answers import WIDE, answer_documents, question_table
 from lapwing.results.rounding import (
     NONE,
     NumberWriter,
@@ -352,8 +354,10 @@ def _axis_rows(
     answer = part.answer(asked.question, level=request.level, target=request.target)
     _, of, words = asked.text.partition(f" of {asked.axis}")
     rows: list[Any] = question_table([answer], part.domain)
-    for row in rows:
-        row["question"] += of + words
+    (document,) = answer_documents([answer], part.domain)
+    for row, line in zip(rows, document["lines"], strict=True):
+        row |= {"question": row["question"] + of + words, "note": row.get("note")}
+        row |= {"text": line["text"], "interval": line["interval"]}
         if note is not None:
             row |= {"value": None, "text": NONE, "note": note}
             if note == FEW:
@@ -400,6 +404,30 @@ def cell_rows(joint: JointDistribution) -> Sequence[dict[str, Any]]:
         {one: first, other: second, "share": float(joint.table[i, j]), **mark}
         for i, first in enumerate(names[0])
         for j, second in enumerate(names[1])
+    ]
+
+
+def block_rows(answer: JointDifferenceAnswer, domain: Product) -> list[dict[str, Any]]:
+    """Return a row for each block of a map of differences."""
+    shown = answer["map"]
+    sides = []
+    for name, axis, ends in zip(
+        domain.names, domain.domains, (shown["x"], shown["y"]), strict=True
+    ):
+        if axis.ordered:
+            sides.append([{f"{name} from": a, f"{name} to": b} for a, b in pairwise(ends)])
+        else:
+            sides.append([{name: label} for label in ends])
+    return [
+        {
+            **first,
+            **second,
+            "difference": shown["shares"][i][j],
+            **{end: shown[end][i][j] for end in ("low", "high") if end in shown},
+            "about": answer["about"],
+        }
+        for i, first in enumerate(sides[0])
+        for j, second in enumerate(sides[1])
     ]
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.product import Product
-from lapwing.results.joint_answers import cell_rows, difference_of_joints, joint_answer
+from lapwing.results.joint_answers import block_rows, cell_rows, difference_of_joints, joint_answer
 from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointDifferenceAnswer, JointRequest
@@ -35,7 +33,7 @@ def pair_table(joint: JointDistribution, against: JointDistribution | None, orde
         return csv_of(cell_rows(joint))
     request = JointRequest(level=order.level, target=order.target)
     answer = _difference(joint, against, request, order)
-    return csv_of(_block_rows(answer, joint.domain))
+    return csv_of(block_rows(answer, joint.domain))
 
 
 def pair_figure(joint: JointDistribution, against: JointDistribution | None, order: Order) -> Any:
@@ -54,27 +52,3 @@ def _difference(
     joint: JointDistribution, against: JointDistribution, request: JointRequest, order: Order
 ) -> JointDifferenceAnswer:
     return difference_of_joints(JointDifference(joint, against), request, people=order.people)
-
-
-def _block_rows(answer: JointDifferenceAnswer, domain: Product) -> list[dict[str, Any]]:
-    """Return a row for each block of a map of differences."""
-    shown = answer["map"]
-    sides = []
-    for name, axis, ends in zip(
-        domain.names, domain.domains, (shown["x"], shown["y"]), strict=True
-    ):
-        if axis.ordered:
-            sides.append([{f"{name} from": a, f"{name} to": b} for a, b in pairwise(ends)])
-        else:
-            sides.append([{name: label} for label in ends])
-    return [
-        {
-            **first,
-            **second,
-            "difference": shown["shares"][i][j],
-            **{end: shown[end][i][j] for end in ("low", "high") if end in shown},
-            "about": answer["about"],
-        }
-        for i, first in enumerate(sides[0])
-        for j, second in enumerate(sides[1])
-    ]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import Rule, option
-from lapwing.cli.reading.domain_options import DomainFile
+from lapwing.cli.reading.domain_options import DomainFile, product_of
 from lapwing.cli.reading.like_options import (
     LikeOptions,
     asked_domain,
@@ -20,6 +21,7 @@ from lapwing.cli.reading.like_options import (
 )
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.answer import TableOptions
+from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.expected_error import (
     UNITS,
@@ -40,6 +42,31 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from lapwing.planning.expected_error import Recommendation
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedDomain:
+    """The option of the domain that is planned for, or of those of two attributes."""
+
+    domain: list[str] | None = option(
+        "The domain of the column: a file from lapwing new --domain-only, a survey, a result or a "
+        "release. It must be public knowledge. Twice for two attributes in one report, each as "
+        "FILE or NAME=FILE.",
+        "FILE",
+    )
+
+    def stored(self, *, bins: int | None) -> tuple[Domain, str]:
+        """Return the domain, and a sentence about bins that the file left open."""
+        typed = self.domain or []
+        if len(typed) < 2:
+            return DomainFile(domain=Path(typed[0]) if typed else None).stored(bins=bins)
+        named = [each.partition("=") for each in typed]
+        files = {name if equals else Path(name).stem: path or name for name, equals, path in named}
+        if len(typed) != 2 or len(files) != 2:
+            raise ArgumentError(
+                "domain", "must be given once, or twice for two attributes with different names"
+            )
+        return product_of({name: Path(path) for name, path in files.items()}, bins=bins)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +137,7 @@ def recommend(
         ),
     ],
     *,
-    asked: DomainFile,
+    asked: PlannedDomain,
     goal: GoalOptions,
     known: LikeOptions,
     written: TableOptions,

@@ -36,8 +36,7 @@ from lapwing.privacy.exact_numbers import (
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
-from lapwing.protocol.described import class_document
-from lapwing.protocol.domains.domain import Domain, domain_of
+from lapwing.protocol.domains.domain import Domain, class_document, domain_of
 from lapwing.protocol.randomizer import check_symbol
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.randomizers.window_counts import spread_evenly

@@ -27,8 +27,7 @@ from lapwing.privacy.sampling.randomness import (
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
-from lapwing.protocol.described import class_document
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, class_document
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import check_batch, local_guarantee
