@@ -119,8 +119,6 @@ def test_what_no_design_can_answer_is_refused() -> None:
     ):
         with pytest.raises(ArgumentError, match="is about the whole curve"):
             lw.recommend(LINE, epsilon=1, questions=["share above 50"], **given)
-    with pytest.raises(ArgumentError, match=r"reports. Leave neighbors out"):
-        lw.expected_error(LINE, 9, epsilon=1, neighbors="replace-one", questions=["mean"])
 
 
 def test_without_questions_and_with_the_curve_alone_nothing_changes() -> None:
