@@ -178,7 +178,9 @@ def _type(schema: Mapping[str, Any]) -> str:
     }  # fmt: skip
     words += [f"{word} {schema[key]:,}" for key, word in bounds.items() if key in schema]
     if schema.get("default") is not None:
-        words.append(f"default `{schema['default']!r}`")
+        written = schema["default"]
+        text = str(written).lower() if isinstance(written, bool) else repr(written)
+        words.append(f"default `{text}`")
     return ", ".join(words)
 
 

@@ -62,6 +62,7 @@ def test_the_extras_that_a_page_names() -> None:
 
 RUN_BY = {
     "guides/local/javascript-devices.md": "clients_js/test_javascript_page.py",
+    "guides/local/pairs-from-a-page.md": "clients_js/test_javascript_page.py",
     "guides/local/python-devices.md": "test_pages_in_one_folder.py",
     "guides/operate/arrow.md": "engines/arrow/test_engines_page.py",
     "guides/operate/collector.md": "service/test_collector_pages.py",

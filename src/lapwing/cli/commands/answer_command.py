@@ -234,8 +234,8 @@ def answer(
     values inside the bins in which a range ends. The interval of a quantile comes from inverting
     the band of the distribution function. On a circle a quantile needs --start.
 
-    A joint distribution of two attributes takes --ask only, such as 'quantile 0.5 of ms given hour
-    at-least 6 below 10', 'share ms above 1000 and hour label 7' or correlation.
+    A joint distribution of two attributes takes --ask only. Ask for correlation, 'share ms above
+    1000 and hour label 7' or 'quantile 0.5 of ms given hour label 7'.
     """
     how = intervals.how()
     written.check(inputs=[result_file], force=force)

@@ -1,4 +1,4 @@
-"""What a page shows of two attributes: drawings in hundredths of their size, and rows of tables."""
+"""Drawings of two attributes for a page, in hundredths of their size, and rows of its tables."""
 
 from __future__ import annotations
 
