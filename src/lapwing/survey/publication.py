@@ -128,12 +128,12 @@ class Publication(Stored):
         -------
         dict
             Distribution of each segment, by its label. Rows in none of the segments are under None,
-            if the 95 % interval of their number excludes zero.
+            if the 95% interval of their number excludes zero.
 
         Warns
         -----
         WeakAnswerWarning
-            When the 95 % interval of the median of a segment of numbers spans more than half of the
+            When the 95% interval of the median of a segment of numbers spans more than half of the
             range, or there is no interval.
         """
         found = dict(self._segments)
@@ -297,7 +297,7 @@ def release(
     -----
     RowsWarning
         Of 100 values or more, before anything is paid: when more than half are missing, unreadable
-        or outside the range, or more than 1 % are unreadable. It holds exact counts, for your eyes.
+        or outside the range, or more than 1% are unreadable. It holds exact counts, for your eyes.
     PrivacyWarning
         Before anything is paid, when epsilon is above 4 or delta is above 1e-3. Also when delta is
         at least 1/n, if the number n of people is public.

@@ -98,7 +98,7 @@ class MechanismOptions:
 
 
 _NOISE = 0.25
-"""Standard deviation of the noise in a share from which its 95 % interval says nothing."""
+"""Standard deviation of the noise in a share from which its 95% interval says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -262,7 +262,7 @@ class ReportCount:
             When there was no report.
         """
         if not self.groups:
-            raise TallyError("there must be at least one report to count, there is none")
+            raise TallyError("there must be at least one report to count. There is none")
         if isinstance(self.groups, JointTally):
             return self.groups.added()
         first, *others = self.groups.values()
