@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.tally import Tally
@@ -156,5 +157,34 @@ def test_questions_move_with_the_state_of_a_survey(tmp_path: Path, settings: Set
             there.collector.catalog.load()
             after = strict(await there.done("GET", f"{path}/results/e"))
             assert after["answers"] == before["answers"] and len(after["answers"]) == 2
+
+    asyncio.run(run())
+
+
+def test_an_admin_changes_the_questions_while_people_answer(
+    tmp_path: Path, settings: Settings
+) -> None:
+    """They are no term of the survey: neither its fingerprint nor its text changes."""
+
+    async def run() -> None:
+        async with site(tmp_path, database=settings.database) as here:
+            path = await here.publish(RICH)
+            await fill(here, RICH, VALUES)
+            asked = lw.Survey("income", RICH.randomizer, questions=["share at-most 50000"])
+            assert asked.fingerprint == RICH.fingerprint
+            before = strict(await here.done("GET", f"{path}/results/e"))["answers"]
+            for survey in (asked, lw.Survey("income", RICH.randomizer)):
+                await here.done("PUT", path, json={"survey": survey.to_document(), "minimum": 1})
+                (answer,) = strict(await here.done("GET", f"{path}/results/e"))["answers"]
+                assert answer["question"] == {"question": "share", "at_most": "50000"}
+                assert answer["value"] == pytest.approx(1 - before[0]["value"])
+                (row,) = rows((await here.done("GET", f"{path}/results/e.csv")).text)
+                assert row["question"] == "share at-most 50000"
+            assert here.collector.store.notices(RICH.fingerprint) == []
+            await here.close("e", path)
+            spoken = lw.Survey("income", RICH.randomizer, question="What do you earn?")
+            await here.done("PUT", path, json={"survey": spoken.to_document(), "minimum": 1})
+            kept = here.collector.catalog.get(RICH.fingerprint)
+            assert kept.survey.question and kept.survey.questions == asked.questions
 
     asyncio.run(run())

@@ -255,3 +255,22 @@ def test_what_cannot_be_read_is_refused(said: str, changed: dict[str, Any]) -> N
     lw.read_counts(**how)
     with pytest.raises(ArgumentError, match=said):
         lw.read_counts(**how | changed)
+
+
+@pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian", "laplace", "gaussian"])
+def test_counts_that_opendp_makes_are_read(kind: Any) -> None:
+    dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
+    dp.enable_features("contrib")
+    whole, laplace = kind.startswith("discrete"), kind.endswith("laplace")
+    number = "i64" if whole else "f64"
+    atoms = dp.atom_domain(T=number) if whole else dp.atom_domain(T=number, nan=False)
+    distance = dp.l1_distance(T=number) if laplace else dp.l2_distance(T="f64")
+    make = dp.m.make_laplace if laplace else dp.m.make_gaussian
+    counts = people(9)
+    given = counts.astype(int).tolist() if whole else counts.tolist()
+    noisy = make(dp.vector_domain(atoms), distance, scale=3.0)(given)
+    result = lw.read_counts(EDGES, noisy, noise=kind, scale=3).distribution
+    truth = np.cumsum(counts) / counts.sum()
+    assert np.abs(np.cumsum(result.mass) - truth).max() < 0.02
+    low, high = result.answer(Share(at_most=25)).low, result.answer(Share(at_most=25)).high
+    assert low - 0.01 < truth[63] < high + 0.01 and high - low < 0.03

@@ -112,6 +112,11 @@ class AskedNumbers:
         return range_symbols(asked, counting_domain(within(self.domain), (asked,)))
 
     @property
+    def cells(self) -> int:
+        """Number of cells of a histogram."""
+        return len(self._ranges)
+
+    @property
     def rest(self) -> bool:
         """Whether a histogram leaves values out, which are a cell of their own then."""
         held: int = counting_domain(within(self.domain), (self.question,)).left.size
@@ -129,9 +134,10 @@ class AskedNumbers:
     @property
     def noises(self) -> int:
         """Numbers of noise for each segment."""
-        if isinstance(self.question, Quantile):
-            return self.numbers * within(self.domain).left.size
-        return self.numbers
+        if not isinstance(self.question, Quantile):
+            return self.numbers
+        bins: int = within(self.domain).left.size
+        return self.numbers * bins
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -265,7 +271,7 @@ def counting_domain(
     if not inside.size:
         return domain
     return Interval(
-        edges=np.union1d(domain.bin_edges, inside),
+        edges=np.union1d(domain.bin_edges, inside).tolist(),
         circular=domain.circular,
         atoms=domain.atoms,
         outside=None if domain.circular else domain.outside,

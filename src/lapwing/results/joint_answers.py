@@ -16,13 +16,16 @@ blocks of a map                  :func:`map_document`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix
+from lapwing.protocol.domains.product import Product
+from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve
 from lapwing.results.answer_documents import AnswerRequest, QuantileRow
 from lapwing.results.answers import difference_answer, quantile_row, result_answer
@@ -52,8 +55,16 @@ from lapwing.results.joint_plotting import (
     largest,
 )
 from lapwing.results.joint_questions import JointQuestion, read_joint
-from lapwing.results.question_answers import WIDE, question_table
-from lapwing.results.rounding import NONE, interval_text, number_text, number_writer, percent
+from lapwing.results.question_answers import WIDE, answer_documents, question_table
+from lapwing.results.rounding import (
+    NONE,
+    NumberWriter,
+    estimate_text,
+    interval_text,
+    number_text,
+    number_writer,
+    percent,
+)
 
 FEW = "fewer than 2% of the people meet the condition, where intervals were not measured"
 
@@ -86,7 +97,7 @@ def joint_answer(joint: JointDistribution, request: JointRequest) -> JointAnswer
         if law is None
         else {"kind": "pointwise", "target": request.target, "method": law.method},
         "map": map_document(joint),
-        "marginals": {name: result_answer(joint.marginal(name), marginal) for name in axes},  # type: ignore[misc]
+        "marginals": {name: dict(result_answer(joint.marginal(name), marginal)) for name in axes},
         "pearson": _correlation(joint, "pearson", level) if all(ordered) else None,
         "spearman": _correlation(joint, "spearman", level) if all(ordered) else None,
         "mutual_information": _information(joint, level),
@@ -131,7 +142,7 @@ def difference_of_joints(
         "axes": list(first.domain.names),
         "units": [axis.unit for axis in first.domain.domains],
         "map": map_document(first, second, level=request.level),
-        "marginals": {name: difference_answer(each, own) for name, each in marginals.items()},
+        "marginals": {name: dict(difference_answer(each, own)) for name, each in marginals.items()},
         "questions": [
             _box_row(difference, read_joint(text, first.domain), request.level)
             for text in request.asks
@@ -176,9 +187,11 @@ def slice_rows(
         share = float(shares[symbols].sum())
         part = joint._of_symbols(1 - number, symbols)
         place = slice_place(by, symbols)
+        ends = {"left": _finite(place.get("from")), "right": _finite(place.get("to"))}
+        texts = {f"{end}_text": _place_text(at, by) for end, at in ends.items() if at is not None}
         head: Any = {
-            "left": _finite(place.get("from")),
-            "right": _finite(place.get("to")),
+            **ends,
+            **(texts if by.unit != "number" else {}),
             "label": place.get("label"),
             "share": share,
             "note": unsure(part, share, level=level),
@@ -186,7 +199,8 @@ def slice_rows(
         band = part.confidence_band(level)
         for probability in _QUARTILES:
             row = quantile_row(part, band, probability)
-            rows.append({**head, **_without_point(row, head["note"])})
+            found: Any = {**head, **_without_point(row, head["note"])}
+            rows.append(found)
     return rows
 
 
@@ -208,7 +222,8 @@ def _label_curves(joint: JointDistribution, level: float) -> list[LabelCurve] | 
     if all(ordered) or not any(ordered):
         return None
     number = ordered.index(False)
-    labels = joint.domain.domains[number].listed
+    axis: Any = joint.domain.domains[number]
+    labels = axis.listed
     table = joint.marginal(joint.domain.names[number])
     request = AnswerRequest(
         level=level, probabilities=(), curve=True, moments=False, range_errors=False, atoms=False
@@ -283,11 +298,12 @@ def map_document(
         return told
     gap = of(joint.table) - of(less.table)
     told["shares"] = gap.tolist()
-    if all(each.uncertainty is not None for each in both):
+    laws = [each.uncertainty for each in both if each.uncertainty is not None]
+    if len(laws) == 2:
         spread = np.sqrt(
             sum(
-                (of(each.uncertainty.draws.reshape(-1, *each.domain.shape)) ** 2).mean(axis=0)  # type: ignore[union-attr]
-                for each in both
+                (of(law.draws.reshape(-1, *joint.domain.shape).astype(float)) ** 2).mean(axis=0)
+                for law in laws
             )
         )
         reach = normal_critical_value(level) * spread
@@ -338,8 +354,10 @@ def _axis_rows(
     answer = part.answer(asked.question, level=request.level, target=request.target)
     _, of, words = asked.text.partition(f" of {asked.axis}")
     rows: list[Any] = question_table([answer], part.domain)
-    for row in rows:
-        row["question"] += of + words
+    (document,) = answer_documents([answer], part.domain)
+    for row, line in zip(rows, document["lines"], strict=True):
+        row |= {"question": row["question"] + of + words, "note": row.get("note")}
+        row |= {"text": line["text"], "interval": line["interval"]}
         if note is not None:
             row |= {"value": None, "text": NONE, "note": note}
             if note == FEW:
@@ -356,7 +374,7 @@ def _box_row(
             f"a comparison answers shares of both attributes, got {asked.text!r}. Ask like this: "
             "'share ms above 1000 and hour at-least 6'"
         )
-    write: Callable[[float], str] = percent
+    write: NumberWriter = percent
     if asked.conditions:
         value = result.probability(**asked.conditions)
         ends = result.probability_interval(level=level, **asked.conditions)
@@ -375,3 +393,70 @@ def _box_row(
         "interval": interval_text(row, write),
         "note": None,
     }
+
+
+def cell_rows(joint: JointDistribution) -> Sequence[dict[str, Any]]:
+    """Return a row for each cell: its symbols on both axes, and its share."""
+    names = [_symbols(axis) for axis in joint.domain.domains]
+    one, other = joint.domain.names
+    mark = {"about": EXACT} if is_exact(joint) else {}
+    return [
+        {one: first, other: second, "share": float(joint.table[i, j]), **mark}
+        for i, first in enumerate(names[0])
+        for j, second in enumerate(names[1])
+    ]
+
+
+def block_rows(answer: JointDifferenceAnswer, domain: Product) -> list[dict[str, Any]]:
+    """Return a row for each block of a map of differences."""
+    shown = answer["map"]
+    sides = []
+    for name, axis, ends in zip(
+        domain.names, domain.domains, (shown["x"], shown["y"]), strict=True
+    ):
+        if axis.ordered:
+            sides.append([{f"{name} from": a, f"{name} to": b} for a, b in pairwise(ends)])
+        else:
+            sides.append([{name: label} for label in ends])
+    return [
+        {
+            **first,
+            **second,
+            "difference": shown["shares"][i][j],
+            **{end: shown[end][i][j] for end in ("low", "high") if end in shown},
+            "about": answer["about"],
+        }
+        for i, first in enumerate(sides[0])
+        for j, second in enumerate(sides[1])
+    ]
+
+
+def slice_text(row: SliceRow, axis: Any) -> str:
+    """Return a slice in words. One without an end has all people beyond it."""
+    if not axis.ordered:
+        return str(row["label"])
+    low, high = (
+        None if row[end] is None else _place_text(row[end], axis) for end in ("left", "right")
+    )
+    if low is None:
+        return "all" if high is None else f"up to {high}"
+    return f"{low} and beyond" if high is None else f"{low} to {high}"
+
+
+def _symbols(axis: Any) -> list[str]:
+    if axis.ordered:
+        ends = zip(axis.left, axis.right, strict=True)
+        held = [
+            text if text == other else f"{text} to {other}"
+            for text, other in ([_place_text(end, axis) for end in each] for each in ends)
+        ]
+        for place, word in ((axis.below_index, "below"), (axis.above_index, "above")):
+            if place is not None:
+                held[place] = word
+    else:
+        held = list(map(str, axis.listed))
+    return held if axis.missing_index is None else [*held, "(missing)"]
+
+
+def _place_text(value: Any, axis: Any) -> str:
+    return to_text(float(value), unit=axis.unit) if axis.unit != "number" else estimate_text(value)

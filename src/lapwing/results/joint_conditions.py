@@ -124,7 +124,9 @@ def nothing_held(axis: Any, name: str, asked: Any) -> str:
 
 def edges_around(axis: Any, asked: tuple[Any, ...] | Share) -> str:
     """Return the edges of the bins that the ends of a range cut in two, as text."""
-    spans = asked.ranges(axis)[0] if isinstance(asked, Share) else to_spans(*asked, axis)
+    spans = (
+        asked.ranges(axis)[0] if isinstance(asked, Share) else to_spans(asked[0], asked[1], axis)
+    )
     symbols = touched(axis, spans)
     cut = np.flatnonzero(symbols.some & ~symbols.whole)
     ends = [

@@ -9,9 +9,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.answer_documents import (
     BandDocument,
-    DifferenceAnswer,
-    LabelsAnswer,
-    NumbersAnswer,
     QuantileRow,
     ShareRow,
 )
@@ -57,6 +54,8 @@ class SliceRow(QuantileRow):
 
     left: float | None
     right: float | None
+    left_text: NotRequired[str]
+    right_text: NotRequired[str]
     label: str | int | float | None
     share: float
     note: str | None
@@ -96,6 +95,7 @@ class JointQuestionRow(TypedDict):
 class JointAnswer(TypedDict):
     """What two attributes together say. Intervals are pointwise.
 
+    Each of `marginals` is the document of one attribute alone.
     `quantiles` has the quartiles of each ordered axis in slices of the people along the other one,
     `labels` a density for each of the largest labels of an axis without order, and `joint` the
     distribution with its posterior draws, where it was asked for.
@@ -113,7 +113,7 @@ class JointAnswer(TypedDict):
     units: list[Unit]
     band: BandDocument | None
     map: MapDocument
-    marginals: dict[str, NumbersAnswer | LabelsAnswer]
+    marginals: dict[str, dict[str, Any]]
     pearson: MeasureRow | None
     spearman: MeasureRow | None
     mutual_information: MeasureRow
@@ -126,7 +126,8 @@ class JointAnswer(TypedDict):
 class JointDifferenceAnswer(TypedDict):
     """What the first of two joint distributions has more than the second.
 
-    `map` has the differences of the shares of blocks, with pointwise intervals.
+    `map` has the differences of the shares of blocks, with pointwise intervals. Each of `marginals`
+    is the document of the difference of one attribute.
     """
 
     kind: Literal["joint-difference"]
@@ -140,5 +141,5 @@ class JointDifferenceAnswer(TypedDict):
     axes: list[str]
     units: list[Unit]
     map: MapDocument
-    marginals: dict[str, DifferenceAnswer]
+    marginals: dict[str, dict[str, Any]]
     questions: list[JointQuestionRow]

@@ -475,6 +475,8 @@ _KEYS = ("quantile", "low", "high")
 
 
 def _figure(figure: Any, size: tuple[float, float]) -> Any:
+    if callable(figure):
+        return figure(size)
     if figure is not None:
         return figure
     try:

@@ -298,7 +298,8 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
         return [_share(row)]
     if isinstance(asked, Histogram):
         cells = [
-            AskedRange(*(place_text(end, domain) for end in ends)) for ends in asked.cells(domain)
+            AskedRange(place_text(low, domain), place_text(high, domain))
+            for low, high in asked.cells(domain)
         ]
         return [_share(range_row(result, each, **how)) for each in cells]
     if isinstance(asked, Mean):

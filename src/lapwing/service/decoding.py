@@ -14,14 +14,16 @@ from lapwing.results.answers import answer_of, difference_answer, result_answer
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.plotting import figure_of, write_picture
 from lapwing.results.question_answers import in_place_of_curve, question_table
 from lapwing.results.readable import csv_of, rows_of
 from lapwing.service.decoding_orders import AlarmDocument, Key, Material, Missing, Order
+from lapwing.service.pair_answers import pair_document, pair_figure, pair_table
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
 
-Result = Distribution | HeavyHitters
+Result = Distribution | HeavyHitters | JointDistribution
 
 Kept = OrderedDict[tuple[Key, ...], Result]
 
@@ -59,6 +61,8 @@ def carried_out(
     found = [_result(keys, materials, kept) for keys in wanted]
     while len(kept) > most:
         kept.popitem(last=False)
+    if isinstance(found[0], JointDistribution):
+        return _of_pair(found, order)
     shown: Result | Difference = found[0]
     if order.asks and isinstance(shown, HeavyHitters):
         raise ArgumentError("heavy hitters are single values, so questions have no answer")
@@ -91,6 +95,17 @@ def carried_out(
             raise AssertionError("it needs no result")
         case _:
             assert_never(order.form)
+
+
+def _of_pair(found: list[Any], order: Order) -> dict[str, Any] | str | bytes:
+    """Return what was ordered of a survey of two attributes, or of two of its epochs."""
+    joint, against = found[0], found[1] if len(found) == 2 else None
+    if order.form == "json":
+        return pair_document(joint, against, order)
+    if order.form == "csv":
+        return pair_table(joint, against, order)
+    assert order.form != "alarm"
+    return _written(pair_figure(joint, against, order), order.form)
 
 
 def table_of(result: Result | Difference, level: float) -> str:

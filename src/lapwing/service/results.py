@@ -19,6 +19,7 @@ from msgspec import Meta
 
 from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.domains.label_text import place_of
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import PROBABILITIES
@@ -72,6 +73,7 @@ class Question:
     probabilities: Of quantiles.
     start: From where quantiles on a circle are counted.
     asks: Questions of :mod:`lapwing.questions` as strings. Without one those of the survey.
+    quantiles_of, draws: Of a survey of two attributes, as in an order.
     together: Other surveys about the same distribution, each with an epoch of it: one answer of
         all.
     """
@@ -86,6 +88,8 @@ class Question:
     probabilities: tuple[float, ...] = PROBABILITIES
     start: str | None = None
     asks: tuple[str, ...] = ()
+    quantiles_of: str | None = None
+    draws: bool = False
     together: tuple[tuple[KeptSurvey, str], ...] = ()
 
     @property
@@ -285,7 +289,8 @@ class Results:
             )
         key = await self._key(kept, question.epoch, question.segment, looks)
         together = await self._together(key, question, looks)
-        if question.asks and question.compares:
+        pair = kept.survey.randomizer.domain.name == Product.name
+        if question.asks and question.compares and not pair:
             raise malformed("a comparison has its own answers. Leave out ask")
         against, people = None, "same"
         if question.compares:
@@ -314,6 +319,8 @@ class Results:
             together,
             question.start,
             question.asks,
+            question.quantiles_of,
+            question.draws,
         )
 
     async def _together(self, key: Key, question: Question, looks: Looks) -> tuple[Key, ...]:
@@ -352,11 +359,11 @@ class Results:
             raise _too_few(minimum)
         looks[fingerprint, epoch] = look
         if segment is None:
-            return Key(fingerprint, epoch, None, look.total, look.epoch)
+            return Key(fingerprint, epoch, None, look.total, look.epoch, kept.tag)
         if segment not in look.visible:
             least = max(minimum, kept.survey.segment_minimum)
             raise _too_few(least) if look.reports[segment] < least else _beside_few(least)
-        return Key(fingerprint, epoch, segment, look.reports[segment], look.epoch)
+        return Key(fingerprint, epoch, segment, look.reports[segment], look.epoch, kept.tag)
 
     async def _decoded(self, documents: Mapping[Key, bytes], order: Order) -> DecodingAnswer:
         started = time.perf_counter()

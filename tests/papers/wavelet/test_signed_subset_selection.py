@@ -36,7 +36,6 @@ from tests.false_alarms import (
     accepts,
     multinomial_tail,
 )
-from tests.mistaken import mistaken
 from tests.randomizers.numerical.signed_sets import (
     SMALL,
     all_vectors,
@@ -342,8 +341,6 @@ def test_wrong_labels_and_arguments_are_refused() -> None:
         SignedSubsetSelection(Categories(2**21 + 2), 1)
     with pytest.raises(ArgumentError, match=r"from 1 to 4"):
         signed(4, 1, 5)
-    with pytest.raises(ArgumentError, match="whole number"):
-        SignedSubsetSelection(Categories(4), 1, size=mistaken(1.5))
     with pytest.raises(DomainError, match="symbol"):
         signed(4, 1).from_words(8, iter([0]))
     with pytest.raises(UnsupportedChannelError, match="columns that miss"):

@@ -87,7 +87,7 @@ def _table(path: Path) -> tuple[Any, list[float]]:
     if len(rows[0]) == 2:
         return [row[0] or None for row in rows], counts
     ends = [row[:2] for row in rows if row[0] or row[1]]
-    if any(one[1] != two[0] for one, two in pairwise(ends)):
+    if not ends or any(one[1] != two[0] for one, two in pairwise(ends)):
         raise ArgumentError(
             "--counts", "must have bins that touch, each low equal to the high before it"
         )

@@ -13,6 +13,7 @@ from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import Answer, AnswerRequest
 from lapwing.results.answer_text import TextTable, csv_rows, facts_of, table_rows, tables_of
 from lapwing.results.answers import answer_of
+from lapwing.results.joint_documents import JointRequest
 from lapwing.results.readable import csv_of
 
 if TYPE_CHECKING:
@@ -65,17 +66,13 @@ def shown_answer(
         Whether tables have all rows, and facts that few need.
     """
     if getattr(result, "_kind", None) == "joint-distribution":
-        from lapwing.cli.showing.joint import (
-            joint_document,
-            joint_facts,
-            joint_rows,
-            joint_tables,
-        )
+        from lapwing.cli.showing.joint import joint_facts, joint_tables
+        from lapwing.results.joint_answers import cell_rows, joint_answer
 
-        joint = joint_document(result, **request.how)
+        joint = joint_answer(result, JointRequest(**request.how))
         shown = joint_tables(result, name, joint)
         shown.append(joint_facts(result, joint, rest=rest or {}))
-        return ShownAnswer(joint, shown, lambda: joint_rows(result))
+        return ShownAnswer(dict(joint), shown, lambda: cell_rows(result))
     answer: Answer = answer_of(result, request)
     tables = [terminal_table(table) for table in tables_of(answer, name, detail=detail)]
     tables.append(facts({**facts_of(answer, detail=detail), **(rest or {})}))

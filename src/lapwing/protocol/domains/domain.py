@@ -9,9 +9,11 @@ only these numbers.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,9 +21,10 @@ from numpy.typing import NDArray
 
 from lapwing.declared import Declared, From, Read, shown_limit
 from lapwing.docstrings import Documented
-from lapwing.documents import class_document, html_of
+from lapwing.documents import html_of
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values
+from lapwing.privacy.exact_numbers import epsilon_text
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts, Unit
 from lapwing.protocol.domains.units import check_some, to_numbers
@@ -53,7 +56,49 @@ LEAST_OVERFLOW = 32
 # 256 they hardly do: `accuracy/values_outside` of the benchmarks.
 
 
-class Domain(Documented, Declared, ABC):
+class Described(Documented, Declared, ABC):
+    """Base class of frozen dataclasses that a document names by their class."""
+
+    name: ClassVar[str]
+    """Kebab-case name in documents and on the command line."""
+
+    def _check_stored(self) -> None:
+        """Check what holds of a stored one only."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form: the class and its fields.
+
+        Returns
+        -------
+        dict
+            JSON object with the class name and the fields.
+        """
+        self._check_stored()
+        return class_document(self)
+
+
+def class_document(described: Any) -> dict[str, Any]:
+    """Return the JSON form of a frozen dataclass: its name and its fields, in their order.
+
+    A field whose metadata has "absent" is left out where it has that value.
+    """
+    values = {"class": described.name}
+    for field in dataclasses.fields(described):
+        value = getattr(described, field.name)
+        if field.init and ("absent" not in field.metadata or field.metadata["absent"] != value):
+            values[field.name] = _written(value)
+    return values
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_written(entry) for entry in value]
+    if isinstance(value, Fraction):
+        return epsilon_text(value)
+    return value.to_document() if hasattr(value, "to_document") else value
+
+
+class Domain(Described):
     """Base class of the domains: frozen dataclasses that define the legal values.
 
     Values derived from the fields are written here. A class may inherit it, but need not: anything
@@ -61,9 +106,6 @@ class Domain(Documented, Declared, ABC):
     """
 
     _refusal = DomainError
-
-    name: ClassVar[str]
-    """Name of its class in documents: interval, integers, categories or hashed-strings."""
 
     missing: Any
     """"refuse", or how missing values are counted."""
@@ -227,16 +269,6 @@ class Domain(Documented, Declared, ABC):
         ArgumentError
             When its categories cannot be counted one by one.
         """
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the name and the fields.
-
-        Returns
-        -------
-        dict
-            JSON object with the class name and the fields.
-        """
-        return class_document(self)
 
     def _repr_html_(self) -> str:
         """Return the legal values as a notebook shows them."""

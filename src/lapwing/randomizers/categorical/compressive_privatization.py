@@ -36,8 +36,8 @@ from lapwing.privacy.exact_numbers import (
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
-from lapwing.protocol.domains.domain import Domain, domain_of
-from lapwing.protocol.randomizer import check_symbol, randomizer_document
+from lapwing.protocol.domains.domain import Domain, class_document, domain_of
+from lapwing.protocol.randomizer import check_symbol
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.randomizers.window_counts import spread_evenly
 
@@ -631,7 +631,7 @@ class CompressivePrivatization(TwoLevel):
         dict
             JSON object with the class name and the fields.
         """
-        return randomizer_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
+        return class_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
 
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
