@@ -183,7 +183,7 @@ class QuestionPublication(Publication):
         for name in self.segments() if segment is None else [segment]:
             found = [self.answer(each, segment=name, level=level) for each in asked]
             named = {} if name is None else {"segment": name}
-            table = question_table(found, within(self.release.domain))
+            table = question_table(found, within(self.release.domain), words=True)
             rows += [named | row for row in table]
         return rows
 
