@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from benchmarks.accuracy.local.paired_errors import mean_ratio
-from benchmarks.accuracy.pairs import dependence_coverage, finer_blocks, marginal_cost, ridges
+from benchmarks.accuracy.pairs import marginal_cost
 from benchmarks.accuracy.pairs.league import FAMILIES, FIGURES, mean_ratios, ratios
-from benchmarks.headline_parts import interval, kept, measured_by, percent
+from benchmarks.headline_parts import kept, measured_by, percent
 from benchmarks.markdown import figure, listed, seconds, table, timed
 from benchmarks.summaries import geometric
 
@@ -67,72 +66,6 @@ def pairs_coverage() -> str:
     )
 
 
-def pairs_blocks() -> str:
-    """Return the errors of the blocks for many people and below epsilon 1."""
-    document = kept("accuracy/finer_blocks")
-    told = finer_blocks.section(document["measured"], document["settings"])
-    return "\n\n".join([told, measured_by(document)])
-
-
-def pairs_ridges() -> str:
-    """Return how often 95 % intervals on ridges and on smooth pairs hold the truth."""
-    document = kept("accuracy/ridges")
-    settings = document["settings"]
-    rows = []
-    for kind, pairs_of_kind in (("ridges", ridges.RIDGES), ("smooth", ridges.SMOOTH)):
-        for epsilon in settings["epsilons"]:
-            here = [
-                one["coverage"]
-                for one in document["measured"]["cells"]
-                if one["pair"] in pairs_of_kind and one["epsilon"] == epsilon
-            ]
-            row = [kind, f"{epsilon:g}"]
-            for what in ridges.ASKED:
-                held = [one[what]["people"] for one in here]
-                reach = fmean(one[what]["reach"] for one in here)
-                row += [f"{percent(fmean(held))}, {percent(min(held))}", f"{100 * reach:.2f}"]
-            rows.append(row)
-    heads = [head for what in ridges.ASKED for head in (what, "half-width")]
-    people = listed([f"{number:,}" for number in settings["people"]])
-    return "\n\n".join(
-        [
-            table(["pairs", "ε", *heads], rows, texts=2),
-            "Coverage of 95 % intervals of the people's own table: the mean over the pairs and "
-            f"numbers of people ({people}), then the least. Half-widths are means, in percentage "
-            "points and in percent of the axis. Each pair, epsilon and number of people has "
-            f"{settings['repeats']} surveys.",
-            measured_by(document),
-        ]
-    )
-
-
-def pairs_dependence() -> str:
-    """Return how often intervals of the dependence and of differences hold the truth."""
-    document = kept("accuracy/dependence_coverage")
-    settings = document["settings"]
-    whats = [*dependence_coverage.MEASURES, dependence_coverage.DIFFERENCES]
-    heads = [dependence_coverage.HEADS.get(what, what) for what in whats]
-    rows = []
-    for epsilon in settings["epsilons"]:
-        here = [one for one in document["measured"]["cells"] if one["epsilon"] == epsilon]
-        row = [f"{epsilon:g}"]
-        for what in whats:
-            held = [one["coverage"][what]["people"] for one in here]
-            row.append(f"{percent(fmean(held))}, {percent(min(held))}")
-        reach = [one["coverage"][whats[1]]["reach"] for one in here]
-        rows.append([*row, f"{fmean(reach):.3f}"])
-    return "\n\n".join(
-        [
-            table(["ε", *heads, "half-width, Spearman"], rows),
-            "Coverage of 95 % intervals of the people's own value: the mean over the pairs, then "
-            "the pair with the least. Of mutual information it is that of the lower end alone, so "
-            f"97.5 % is nominal. In each of {settings['repeats']} repeats two groups of "
-            f"{settings['people']:,} people answer.",
-            measured_by(document),
-        ]
-    )
-
-
 def pairs_times() -> str:
     """Return the time of decoding pairs, and of their reports and those of one attribute."""
     document = kept("speed/pairs")
@@ -179,30 +112,6 @@ def pairs_marginals() -> str:
             f"Geometric mean over the attributes of {len(settings['pairs'])} pairs, and in "
             f"brackets the least and the most: {settings['people']:,} people, {settings['bins']} "
             f"bins, {settings['repeats']} repeats.",
-            measured_by(document),
-        ]
-    )
-
-
-def pairs_labels() -> str:
-    """Return the errors of simpler questions about a number within labels, over the default."""
-    document = kept("accuracy/label_league")
-    settings, cells = document["settings"], document["measured"]["cells"]
-    rows = []
-    for epsilon in settings["epsilons"]:
-        here = [one for one in cells if one["epsilon"] == epsilon]
-        row = [f"{epsilon:g}"]
-        for other in here[0]["ratios"]:
-            ratio = mean_ratio([one["ratios"][other] for one in here])
-            row.append(interval(ratio["ratio"], ratio["standard_error"], settings["repeats"]))
-        rows.append(row)
-    return "\n\n".join(
-        [
-            table(["ε", *cells[0]["ratios"]], rows),
-            "Each figure is the W1 error within labels over that of the default. It is the "
-            f"geometric mean over {len(settings['pairs'])} pairs, with its 95 % confidence "
-            f"interval: {settings['people']:,} people, {settings['bins']} bins, "
-            f"{settings['repeats']} repeats. The grid has its best size after the fact.",
             measured_by(document),
         ]
     )

@@ -78,6 +78,7 @@ BENCHMARKS = {
     "accuracy/release_choice": "the default mechanism against cells, trees and prefix sums",
     "accuracy/release_questions": "released answers against textbook mechanisms",
     "accuracy/central_labels": "releases of labels beside OpenDP's (needs opendp)",
+    "accuracy/read_counts": "noisy counts of another library beside clipped ones",
     "accuracy/central_coverage": "coverage of the central model's bands",
     "accuracy/curators_bands": "the same of the curator's default",
     "accuracy/release_coverage": "the same from 64 to 4096 bins, with missing values",

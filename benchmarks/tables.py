@@ -11,7 +11,7 @@ from benchmarks import headlines, results
 from benchmarks.accuracy.papers.findings import alternative
 from benchmarks.accuracy.papers.index import Entry, index
 from benchmarks.accuracy.papers.judged import Judged, in_text, judged, overview
-from benchmarks.accuracy.papers.paper_pages import with_sentences
+from benchmarks.accuracy.papers.paper_pages import as_csv, with_counts
 from benchmarks.isolated import place, script
 from benchmarks.runner import BENCHMARKS
 
@@ -72,8 +72,9 @@ def pages() -> dict[Path, str]:
     """Return the text of every generated page by its path."""
     every = judged()
     made = {FOLDER / folder / "README.md": page(folder, every) for folder in _TITLES}
+    made[DOCS / "papers" / "sentences.csv"] = as_csv(every)
     return made | {
-        path: headlines.in_page(with_sentences(in_text(text, every), every))
+        path: headlines.in_page(with_counts(in_text(text, every), every))
         for path, text in by_hand().items()
     }
 

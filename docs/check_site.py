@@ -1,7 +1,7 @@
 """Open every page of the built site in Chromium, and search it: `make docs-check` runs this.
 
-A page must load without an error and without a request that leaves this machine, and must not
-scroll sideways on a phone.
+A page must load without an error and without a request that leaves this machine, must not scroll
+sideways on a phone, and has a description. What is copied from a session runs as it is.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ SEARCHES = {
     "RAPPOR": "Rappor",
 }
 """What people search for, and a page that must be among the results."""
+
+COPIED = "start/table.html"
+"""A page whose first block has prompts."""
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -52,6 +55,8 @@ def faults(browser: Browser, address: str, pages: list[str]) -> list[str]:
         width = page.evaluate("document.documentElement.scrollWidth")
         if width > PHONE["width"]:
             seen.append(f"is {width} pixels wide on a phone of {PHONE['width']}")
+        if not page.query_selector('meta[name="description"][content]'):
+            seen.append("has no description")
         wrong += [f"{name}: {fault}" for fault in seen]
     return wrong
 
@@ -70,6 +75,20 @@ def lost(page: Page, address: str) -> list[str]:
     return missing
 
 
+def copied(browser: Browser, address: str) -> list[str]:
+    """Return what is wrong with the copy of a page's first session: it must run as it is."""
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{address}/{COPIED}")
+    page.locator("button.copy").first.dispatch_event("click")
+    page.wait_for_selector("button.copy:has-text('Copied')")
+    text = page.evaluate("navigator.clipboard.readText()")
+    context.close()
+    if text.startswith("import ") and ">>>" not in text:
+        return []
+    return [f"{COPIED}: copying its first session gives {text!r}"]
+
+
 def main() -> int:
     """Check the site, say what is wrong with it, and return how the process ends."""
     pages = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
@@ -86,6 +105,7 @@ def main() -> int:
             executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
         )
         wrong = faults(browser, address, pages) + lost(browser.new_page(), address)
+        wrong += copied(browser, address)
         browser.close()
     server.shutdown()
     print("\n".join(wrong) or f"{len(pages)} pages load cleanly, and searches find their pages")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import sys
+import textwrap
 import tomllib
 import zlib
 from importlib import import_module
@@ -120,6 +122,8 @@ html_static_path = ["_static"]
 html_favicon = "_static/icon.svg"
 html_context = {"default_mode": "auto"}
 html_css_files = ["lapwing.css"]
+html_js_files = ["copy.js"]
+html_baseurl = os.environ.get("LAPWING_SITE", "")  # such as https://lapwing.example/
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
@@ -160,7 +164,27 @@ def skip_defaults(app: Sphinx, what: str, name: str, member: object, *_: Any) ->
     return True if isinstance(member, BuiltinFunctionType) else None
 
 
+LONGEST_DESCRIPTION = 160
+"""Characters that search engines show."""
+
+
+def describe(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Give a page its description, from its first paragraph, and the home page a title."""
+    if pagename == "index":
+        context.update(title="Lapwing: distributions under differential privacy", docstitle="")
+    first = next(iter(doctree.findall(nodes.paragraph)), None) if doctree else None
+    text = " ".join(first.astext().split()) if first else "A page of Lapwing."
+    words = textwrap.shorten(text, LONGEST_DESCRIPTION, placeholder=" ...")
+    tags = f'<meta name="description" content="{html.escape(words)}" />'
+    if pagename == "404":  # a host shows it at any address
+        tags = f'<base href="{html.escape(html_baseurl or "/")}" />' + tags
+    context["metatags"] = tags + context.get("metatags", "")
+
+
 def setup(app: Sphinx) -> None:
-    """Register the role of files, and leave out what is no method."""
+    """Register the role of files, describe pages, and leave out what is no method."""
     app.add_role("source", source_role)
     app.connect("autodoc-skip-member", skip_defaults)
+    app.connect("html-page-context", describe)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,21 +37,22 @@ OPENING = """\
 `lapwing` does the whole job on files. [A walk-through](../../guides/command-line.md) shows it.
 `lapwing COMMAND --help` prints the same text as this page. `python -m lapwing` is the same program.
 
-Every command has the options `--json` (print one JSON document instead of tables, for errors too),
-`--quiet` or `-q` (no tables and no progress bar; warnings and errors stay), `--yes` or `-y` (go on
-without asking) and `--help` or `-h`.
+Every command takes these options:
 
-- **Results** go to stdout as tables, or with `--json` as one JSON document, also of an error.
-  Warnings, errors and progress go to stderr. A progress bar is drawn only when stderr is a
-  terminal.
+| option | meaning |
+|---|---|
+| `--json` | One JSON document instead of tables, even for errors. |
+| `--quiet`, `-q` | No tables and no progress bar. Warnings and errors stay. |
+| `--yes`, `-y` | Go on without asking. |
+| `--help`, `-h` | The help of the command. |
+
+- **Results** go to stdout. Warnings, errors and progress go to stderr.
 - **Errors** never quote a value. They name its row, counted from 1 without the header. In a CSV of
   several columns, blank lines are not counted.
-- **Output files** are written whole or not at all. After an error or Ctrl-C, an existing file is
-  unchanged and no temporary file is left. What a killed command leaves is removed by the next one
-  that writes to that folder. A command replaces an existing file only with `--force`.
-  It never replaces an input or a read-only file.
-- **Memory** does not grow with the number of people: tables and reports are read in batches. Only
-  `compare --truth` holds them all, about 120 bytes for each true value.
+- **Output files** are written whole or not at all, so an existing file survives an error or Ctrl-C.
+  A command replaces it only with `--force`, and never replaces an input or a read-only file.
+- **Memory** does not grow with the number of people, because tables and reports are read in
+  batches. Only `compare --truth` holds them all, about 120 bytes for each true value.
 
 ## Files
 
@@ -62,49 +64,44 @@ without asking) and `--help` or `-h`.
 | `.lws` | exact counts, as secret as the values |
 | `.png`, `.svg`, `.pdf` | a picture |
 
-Where values are read, `-` is standard input, a CSV. Parquet and tables of values need
-the extra `data`, pictures the extra `plot`: [Install](../../start/install.md#extras).
+Where values are read, `-` is standard input, a CSV. Parquet and tables of values need the extra
+`data`, pictures the extra `plot`: [Install](../../start/install.md#extras).
 
-**Rows without a value.** Of a column of 100 rows or more, commands count the rows that are missing,
-unreadable or outside the range. They name the first unreadable row, never its value. A terminal
-shows the counts before anything is written or paid. Where most rows have no value, the command asks
-there whether to go on. Without a terminal, the command goes on. It then writes the counts to stderr
-only where most rows have no value, or more than 1 % are unreadable. The counts are exact, so they
-are as secret as the column: keep them out of stored logs.
+**Rows without a value.** In a column of 100 rows or more, commands count the rows that are missing,
+unreadable or outside the range. They name the first unreadable row. You see the counts before
+anything is written or paid. If most rows have no value, the command asks whether to go on. Without
+a terminal it goes on, and writes the counts to stderr if most rows have no value, or more than 1%
+are unreadable. The counts are exact, so they are as secret as the column: keep them out of stored
+logs.
 
-**Values.** A CSV has a line of column names. With `--no-header` the columns are named 1, 2, 3.
-That line may hold values by mistake, so commands show it only once `--column` or `--by` names one
-of its columns. Labels in a CSV always need `--column`. A CSV is separated by commas, semicolons or
-tabs. It is UTF-8, or UTF-16 with a byte-order mark. `--encoding cp1252` names another encoding. A
-cell with bytes that are not text in it cannot be parsed, and no other row changes. Such bytes in
-the line of names are refused (exit 4). Empty fields and `NA`, `NaN`, `null`, `None` are missing
+**A CSV** has a line of column names, unless you pass `--no-header`. That line may hold values by
+mistake, so commands show it only once `--column` or `--by` names one of its columns. Labels in a
+CSV always need `--column`. Fields are separated by commas, semicolons or tabs. The text is UTF-8,
+or UTF-16 with a byte-order mark. A cell whose bytes are not text cannot be parsed. In the line of
+names such bytes are refused (exit 4). Empty fields and `NA`, `NaN`, `null`, `None` are missing
 values, unless a category has that name.
 
-Numbers with decimal commas need `--decimal ,`. A CSV with semicolons between its fields needs
-`--decimal ,` or `--decimal .`, because it may use either mark. No number may then contain the
-other mark. With `--thousands ,` the strings 1,234.5 and $1,234 are numbers. The mark may be a
-comma, a point, an apostrophe or a space. The last group has three digits, and those before it two
-or three, so 45,23 cannot be parsed. Currency and percent signs are left out, so 12% is 12.
-With `--thousands .` the decimal mark is a comma.
+**Numbers** with decimal commas need `--decimal ,`. A CSV with semicolons needs `--decimal ,` or
+`--decimal .`, because it may use either mark. No number may then contain the other mark. With
+`--thousands ,` the strings 1,234.5 and $1,234 are numbers, where the last group has three digits
+and those before it two or three. With `--thousands .` the decimal mark is a comma.
 
-A survey with `--unit date`, `datetime` or `time-of-day` takes columns of dates, timestamps and
-times of day. It also takes strings such as `2026-11-21`, `2026-11-21T09:30` and `09:30`. With
-`--unit duration` it takes columns of durations, and strings such as `1:30:00`, `2 days 1:30:00` and
-`PT1H30M`. The string `1:30` could be hours or minutes, so it cannot be parsed. A timestamp gives
-its date or its time of day, in its own time zone if it has one. A Parquet column of plain numbers
-counts as days since 1970-01-01, seconds since 1970-01-01T00:00 UTC, or seconds since midnight, with
-a warning. Durations are seconds. In a CSV every cell is a string, so such numbers need
-`--texts days` or `--texts seconds`. Without it they are missing values, or refused where the survey
-does not count missing values.
+**Dates and times.** A survey with `--unit date`, `datetime`, `time-of-day` or `duration` takes
+columns of that type. It also takes strings such as `2026-11-21`, `2026-11-21T09:30`, `09:30`,
+`1:30:00`, `2 days 1:30:00` and `PT1H30M`. The string `1:30` could be hours or minutes, so it cannot
+be parsed. A timestamp gives its date or its time of day, in its own time zone if it has one. A
+Parquet column of plain numbers counts as days since 1970-01-01, seconds since 1970-01-01T00:00 UTC,
+or seconds since midnight, with a warning. Durations are seconds. In a CSV such numbers need
+`--texts days` or `--texts seconds`.
 
-Labels are strings, whole numbers, or true and false. A column of another kind is refused.
+**Labels** are strings, whole numbers, or true and false. A column of another kind is refused.
 
-**Reports.** `.lwr` is the compact format of [report files](../formats/files.md): only this format
-shows that a file was cut off, and only it is read from standard input (`lapwing tally SURVEY -`).
-Parquet has one column `report` of fixed-size binary; the schema's metadata `lapwing.format`,
-`lapwing.version`, `lapwing.survey` and `lapwing.randomizer` name the format and the fingerprints.
-CSV has a line `# lapwing-reports 1 survey=<hex> randomizer=<hex>`, a line `report`, then one
-report in hexadecimal on each line. Reports that a seed drew are not private. Parquet then has
+**Reports.** Use `.lwr` for reports where you can. It is compact, detects truncation, and is the
+only format accepted on standard input (`lapwing tally SURVEY -`). [Report
+files](../formats/files.md) describes it. Parquet has one column `report` of fixed-size binary, and
+the metadata `lapwing.format`, `lapwing.version`, `lapwing.survey` and `lapwing.randomizer`. CSV has
+a line `# lapwing-reports 1 survey=<hex> randomizer=<hex>`, a line `report`, then one report in
+hexadecimal on each line. Reports that a seed drew are not private: Parquet then has
 `lapwing.standing` with the value `seeded`, and the line of a CSV ends with `standing=seeded`.
 """
 
@@ -138,6 +135,8 @@ def command_index() -> str:
         rows = [[f"[{name}]({name}.md)", summary] for name, summary in summaries.items()]
         parts.append(f"## {group}\n\n" + _table(["command", ""], rows))
     names = "\n".join([*COMMANDS, "parameters"])
+    rows = [list(row) for row in _shared()]
+    parts.append("## Shared options\n\n" + _table(["option", "meaning"], rows))
     parts += [_exit_codes(), f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"]
     return "\n".join(parts)
 
@@ -146,16 +145,17 @@ def parameter_page() -> str:
     """Return the page of the parameters that --set takes, from the annotations of their fields."""
     parts = [PARAMETERS]
     for table in (RANDOMIZERS, DECODERS, MECHANISMS):
-        parts.append(f"## {table.kind.capitalize()}s\n")
+        rows = []
         for name in sorted(table):
             fields = {field.name: field for field in dataclasses.fields(table[name])}
-            rows = [
+            own = [
                 [f"`{parameter.replace('_', '-')}`", said, _default(fields[parameter])]
                 for parameter, said in parameters_of(table[name]).items()
                 if said != ANOTHER
             ]
-            if rows:
-                parts.append(f"### {name}\n\n" + _table(["parameter", "value", "default"], rows))
+            rows += [[f"`{name}`" if row is own[0] else "", *row] for row in own]
+        head = ["name", "parameter", "value", "default"]
+        parts.append(f"## {table.kind.capitalize()}s\n\n" + _table(head, rows))
     return "\n".join(parts)
 
 
@@ -212,8 +212,32 @@ def _command(level: str, name: str, command: Any) -> str:
     lines = [f"{level} lapwing {name}", "", "```text", " ".join([*words, "[OPTIONS]"]), "```", ""]
     lines += [command.help.strip(), "", "```sh", EXAMPLES[name], "```", ""]
     rows = [[f"`{one.metavar}`", _says(one)] for one in arguments]
-    rows += [[_spelled(one), _says(one)] for one in options]
+    own = [(_spelled(one), _says(one)) for one in options]
+    rows += [list(row) for row in own if row not in _shared()]
+    shared = [
+        spelled.split(" ")[0].strip(",") for spelled, says in own if (spelled, says) in _shared()
+    ]
+    if shared:
+        rows.append([", ".join(shared), "[Shared options](index.md#shared-options)."])
     return "\n".join(lines) + "\n" + _table(["option", "meaning"], rows)
+
+
+@cache
+def _shared() -> tuple[tuple[str, str], ...]:
+    """Return the options that several commands have with the same meaning."""
+    program: Any = typer.main.get_command(app)
+    commands = []
+    for name in COMMANDS:
+        command = program.get_command(None, name)
+        parts = PARTS.get(name, ())
+        commands += [command.get_command(None, part) for part in parts] if parts else [command]
+    rows = Counter(
+        (_spelled(one), _says(one))
+        for command in commands
+        for one in command.params
+        if one.param_type_name == "option" and one.name != "help"
+    )
+    return tuple(row for row, times in rows.items() if times >= 2)
 
 
 def _usage(argument: Any) -> str:

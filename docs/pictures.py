@@ -22,6 +22,7 @@ from typing import Any
 
 import httpx
 import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, Route, sync_playwright
@@ -51,15 +52,8 @@ FONTS = {"DejaVuSans.ttf": 400, "DejaVuSans-Bold.ttf": 700}
 
 def draw_examples(folder: Path) -> None:
     """Draw what the examples draw."""
-    for name in ("smooth_column", "spiky_column", "multimodal_column", "two_periods"):
+    for name in ("spiky_column", "multimodal_column", "two_periods"):
         _run(EXAMPLES / f"{name}.py", str(folder / f"{name}.png"), within=ROOT)
-    with tempfile.TemporaryDirectory() as temporary:
-        within = Path(temporary)
-        (within / "examples").symlink_to(EXAMPLES)
-        _run(EXAMPLES / "five_minutes.py", within=within)
-        _run(EXAMPLES / "demo.py", "demo", within=within)
-        shutil.copy(within / "income.png", folder)
-        shutil.copy(within / "demo" / "taxi.png", folder)
 
 
 def _run(*words: Any, within: Path) -> None:
@@ -85,6 +79,62 @@ def draw_series(folder: Path) -> None:
         if kind == "timeline":
             figure.axes[0].set_ylabel("share of trips")
         figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": None})
+
+
+def draw_incomes(folder: Path) -> None:
+    """Draw a result as `plot` does: incomes at an epsilon of 2, without the largest."""
+    survey = lw.Survey("income", lw.recommend(lw.Interval(0, 500_000), epsilon=2, users=30_000))
+    with lw.testing.reproducible(SEED):
+        reports = survey.randomize(lw.datasets.load_income().values())
+    title = "Half of the people earn at most about 30,000 dollars"
+    axes = survey.decode(survey.tally(reports)).plot(title=title, label="income, dollars")
+    for each in axes.figure.axes:
+        each.set_xlim(0, 200_000)
+    axes.figure.savefig(folder / "income.png", dpi=180, metadata={"Software": None})
+
+
+def draw_hours(folder: Path) -> None:
+    """Draw what devices send, and the hourly shares that follow, at an epsilon of 2."""
+    taxi = lw.datasets.load_taxi()
+    day = lw.Interval("00:00", "24:00", bins=144, unit="time-of-day", circular=True)
+    survey = lw.Survey("pick-up time", lw.MultiscaleWave(day, epsilon=2))
+    with lw.testing.reproducible(SEED):
+        reports = survey.randomize(taxi.values())
+    result, truth = (
+        survey.decode(survey.tally(reports)),
+        lw.Distribution.of_values(taxi.values(), day),
+    )
+    hours = np.arange(25)
+    edges = [(3600 * hour, 3600 * (hour + 1)) for hour in hours[:-1]]
+    low, high = 100 * np.transpose([result.probability_interval(*each) for each in edges])
+    with plt.style.context("lapwing.results.look"):
+        figure, (left, right) = plt.subplots(1, 2, width_ratios=(1, 3.2))
+        left.axis("off")
+        left.set_title("Reports of 7 devices")
+        rows = np.linspace(0, len(reports) - 1, 7).astype(int)
+        sent = [bytes(reports.data[row]).hex(" ") for row in rows]
+        for height, line in zip(np.linspace(0.92, 0.16, 7), sent, strict=True):
+            left.text(0.5, height, line, family="monospace", fontsize=13, ha="center")
+        left.text(0.5, 0.02, f"... of {len(reports):,}", ha="center", color="0.3")
+        right.stairs(
+            high, hours, baseline=low, fill=True, color="0.8", label="95% interval, pointwise"
+        )
+        for one, dashes, color, name in (
+            (result, "-", "C0", "estimate"),
+            (truth, "--", "C1", "truth, never collected"),
+        ):
+            shares = [100 * one.probability(*each) for each in edges]
+            right.stairs(shares, hours, baseline=None, ls=dashes, color=color, lw=2, label=name)
+        right.set(xlabel="hour of the day", xticks=range(0, 25, 3), xlim=(0, 24), ylim=(0, None))
+        right.set(
+            ylabel="share of trips, %", title="What they say together: the share of each hour"
+        )
+        right.legend(loc="lower right")
+        figure.suptitle(
+            f"{len(reports):,} reports show when New York takes a taxi (ε = 2, local model)"
+        )
+        figure.savefig(folder / "taxi-hours.png", dpi=200, metadata={"Software": None})
+    plt.close(figure)
 
 
 @contextmanager
@@ -268,7 +318,7 @@ def main(arguments: list[str]) -> None:
     """Draw all pictures."""
     folder = Path(arguments[0]) if arguments else IMAGES
     folder.mkdir(exist_ok=True)
-    for draw in (draw_examples, draw_series, draw_scheme, draw_pages):
+    for draw in (draw_examples, draw_incomes, draw_hours, draw_series, draw_scheme, draw_pages):
         draw(folder)
 
 

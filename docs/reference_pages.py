@@ -5,12 +5,14 @@ They describe the addresses of a collector, its settings, the JavaScript client,
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import inspect as types
 
 from lapwing import errors
@@ -19,7 +21,7 @@ from lapwing.errors import LapwingError, LapwingWarning
 from lapwing.protocol.messages.problems import PREFIX as PROBLEM
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.app import ENDPOINTS
-from lapwing.service.openapi import openapi_document
+from lapwing.service.openapi import PATH_PARTS, openapi_document
 from lapwing.service.settings import PREFIX, SECRETS, Settings
 
 TYPES = Path(__file__).parents[1] / "clients" / "js" / "lapwing.d.ts"
@@ -42,7 +44,10 @@ HTTP = """\
 
 {note}
 A running collector shows this description at `/openapi.json` (OpenAPI 3.1).
+{{download}}`openapi.json` is the same file, with the fields of every object.
 [Run a collector](../guides/operate/collector.md) is the guide.
+
+{parts}
 
 - A **token** of a role is sent as `Authorization: Bearer lwa_...`, an upload token as
   `Authorization: Bearer lwu_...`.
@@ -69,57 +74,78 @@ def http_page() -> str:
     document = openapi_document(ENDPOINTS)
     final = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
     note = _note("the description of the collector")
-    parts = [HTTP.format(note=note, prefix=PROBLEM, final=final)]
+    parts = _table(
+        ["in addresses", "meaning", "form"],
+        [
+            [f"`{{{name}}}`", what, f"`{_pattern(kind)}`"]
+            for name, (what, kind) in PATH_PARTS.items()
+        ],
+    )
+    texts = [HTTP.format(note=note, prefix=PROBLEM, final=final, parts=parts)]
     said = {each["name"]: each["description"] for each in document["tags"]}
+    written: list[dict[str, Any]] = []
     for tag, title in GROUPS.items():
-        parts.append(f"## {title}\n\n{said[tag]}\n")
+        texts.append(f"## {title}\n\n{said[tag]}\n")
         for path, item in document["paths"].items():
             for method in METHODS:
                 if method in item and tag in item[method]["tags"]:
-                    parts.append(_operation(method, path, item))
-    parts.append("## Problems\n\n" + _problems())
-    parts.append("## Objects\n\nA field with a star is always there.\n")
-    for name, schema in document["components"]["schemas"].items():
-        parts.append(_object(name, schema))
-    return "\n".join(parts)
+                    texts.append(_operation(method, path, item, written))
+    texts.append("## Problems\n\n" + _problems())
+    return "\n".join(texts)
 
 
-def _operation(method: str, path: str, item: Mapping[str, Any]) -> str:
+def _pattern(kind: Any) -> str:
+    """Return the pattern of a typed string."""
+    return str(msgspec.json.schema(kind)["pattern"])
+
+
+def openapi_file() -> str:
+    """Return the description of a collector's addresses, as a file."""
+    return json.dumps(openapi_document(ENDPOINTS), indent=1, ensure_ascii=False) + "\n"
+
+
+def _operation(
+    method: str, path: str, item: Mapping[str, Any], written: list[dict[str, Any]]
+) -> str:
+    """Return the section of an address. What an earlier one says word for word is not repeated."""
     operation = item[method]
     lines = [f"### {method.upper()} `{path}`", "", f"{operation['summary']}."]
+    said = {key: value for key, value in operation.items() if key not in ("summary", "operationId")}
+    if said in written:
+        return "\n".join([*lines, "All else is as above.", ""])
+    written.append(said)
     if "description" in operation:
         lines += ["", operation["description"]]
     security = operation.get("security", [])
     needs = [name for each in security for name in each]
     if needs == ["invitation"]:
         lines += ["", "Needs an upload token where the survey asks for one."]
-    elif needs and {} not in security:
-        lines += ["", f"Needs a token of a role: {operation['tags'][0][:-1]}."]
     rows = [
         [f"`{each['name']}`", each["in"], _type(each["schema"]), each.get("description", "")]
         for each in (*item.get("parameters", ()), *operation.get("parameters", ()))
+        if each.get("description") not in {what for what, _ in PATH_PARTS.values()}
     ]
     if rows:
         lines += ["", _table(["parameter", "in", "type", "meaning"], rows).rstrip()]
     if "requestBody" in operation:
         content = operation["requestBody"]["content"]
-        rows = [[f"`{kind}`", _type(each.get("schema", {}))] for kind, each in content.items()]
-        lines += ["", _table(["body", "type"], rows).rstrip()]
-    rows = []
+        bodies = [f"`{kind}` ({_type(each.get('schema', {}))})" for kind, each in content.items()]
+        lines += ["", f"Body: {' or '.join(bodies)}."]
+    problems, rows = [], []
     for status, answer in operation["responses"].items():
         content = answer.get("content", {})
+        if "application/problem+json" in content:
+            problems += re.findall(r"([a-z-]+): ", answer["description"])
+            continue
         holds = ", ".join(
             _type(each["schema"]) if kind == "application/json" else f"`{kind}`"
             for kind, each in content.items()
-            if kind != "application/problem+json"
         )
-        description = answer["description"]
-        if "application/problem+json" in content:
-            holds = "problem"
-            words = [word.partition(":")[0] for word in re.findall(r"[a-z-]+: ", description)]
-            description = ", ".join(f"`{word}`" for word in words)
-        rows.append([status, description, holds])
-    return "\n".join([*lines, "", _table(["status", "answer", "body"], rows)])
+        rows.append([status, answer["description"], holds])
+    lines += ["", _table(["status", "answer", "body"], rows)]
+    if problems:
+        lines += [f"Problems: {', '.join(f'`{word}`' for word in problems)}.", ""]
+    return "\n".join(lines)
 
 
 def _problems() -> str:
@@ -127,27 +153,10 @@ def _problems() -> str:
     return _table(["name", "status", "meaning"], rows)
 
 
-def _object(name: str, schema: Mapping[str, Any]) -> str:
-    said = schema.get("description", "")
-    lines = [f"### {name}", ""]
-    if said:
-        lines += [said, ""]
-    properties = schema.get("properties")
-    if not properties:
-        return "\n".join([*lines, f"Type: {_type(schema)}", ""])
-    required = set(schema.get("required", ()))
-    rows = [
-        [f"`{key}`" + ("\\*" if key in required else ""), _type(each), each.get("description", "")]
-        for key, each in properties.items()
-    ]
-    return "\n".join(lines) + "\n" + _table(["field", "type", "meaning"], rows)
-
-
 def _type(schema: Mapping[str, Any]) -> str:
     """Return a JSON schema in words."""
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return f"`{schema['$ref'].rpartition('/')[2]}`"
     for key in ("anyOf", "oneOf", "allOf"):
         if key in schema:
             return (" and " if key == "allOf" else " or ").join(map(_type, schema[key]))
@@ -439,6 +448,7 @@ def _says(made: type) -> str:
 
 REFERENCE_PAGES: dict[str, Callable[[], str]] = {
     "reference/http.md": http_page,
+    "reference/openapi.json": openapi_file,
     "reference/javascript.md": javascript_page,
     "reference/settings.md": settings_page,
     "reference/errors.md": errors_page,

@@ -1,25 +1,14 @@
-"""The README's example: what 29,144 people earn, learned without anybody telling it."""
+"""The README's example: the incomes of 29,144 people, from reports and from a table."""
 
 import lapwing as lw
 
-values = lw.datasets.load_income().values()  # in use, each income stays on its owner's device
+values = lw.datasets.load_income().values()  # in use, each stays on its owner's device
 survey = lw.Survey("income", lw.recommend(lw.Interval(0, 500_000), epsilon=2, users=30_000))
+reports = survey.randomize(values)  # on the devices
+result = survey.decode(survey.tally(reports))  # on your server
+low, high = result.quantile_interval(0.5)
+print(f"{result.cdf(50_000):.1%} earn at most $50,000. Median: ${low:,.0f} to ${high:,.0f}")
 
-reports = survey.randomize(values)  # on each device; secure randomness by default
-tally = survey.tally(reports)  # on the server; tallies add
-result = survey.decode(tally)  # the recommended decoder
-
-print(survey.guarantee)
-print(f"one report:       {bytes(reports.data[0]).hex()}, of {reports.width} bytes")
-print(f"earn <= 50,000:   {result.cdf(50_000):.1%}")
-if interval := result.quantile_interval(0.5):  # an estimator may have none
-    print("median, 95 %:     {:,.0f} to {:,.0f}".format(*interval))
-title = "Half of the people earn at most about 30,000 dollars"
-result.plot(title=title, label="income, dollars").figure.savefig("income.png", dpi=180)
-
-# If you already hold the values, publish their distribution once, with noise.
-published = lw.release(
-    values, lw.Interval(0, 500_000), epsilon=1, delta=1e-6, neighbors="replace-one"
-)
-print(f"published median: {published.distribution.quantile(0.5):,.0f}")
-published.release.save("income.json")
+published = lw.release(values, lw.Interval(0, 500_000), epsilon=1, neighbors="replace-one")
+published.save("income.json")
+print(f"Median: ${published.distribution.quantile(0.5):,.0f}, {published.guarantee}")

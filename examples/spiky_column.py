@@ -23,7 +23,7 @@ result = survey.decode(tally, decoder=lw.SpectralPrior())
 truth = lw.Distribution.of_values(hours, domain)
 
 print(f"{result.reports:,} people, {result.guarantee}")
-print("found atoms       share    95 % interval      truth")
+print("detected atoms       share    95 % interval      truth")
 for atom in result.atoms:
     true = np.mean((hours > atom.left) & (hours <= atom.right))
     where = f"{atom.left:g} to {atom.right:g} hours"

@@ -10,32 +10,11 @@ import math
 import operator
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import pytest
 import rfc8785
 from hypothesis import strategies as st
-
-from lapwing.errors import FormatError
-
-Document = dict[str, Any]
-
-
-OPTIONAL = {"standing"}
-"""Keys that only documents of seeded or simulated reports have."""
-
-
-def refuses(load: Callable[[Any], object], document: Document, changes: Iterable[Document]) -> None:
-    """Check that a document is refused with each of these changes, and without a required key."""
-    load(document)
-    changed = [{**document, **change} for change in changes]
-    required = [key for key in document if key not in OPTIONAL]
-    shortened = [{k: v for k, v in document.items() if k != key} for key in required]
-    for broken in [*changed, *shortened]:
-        with pytest.raises(FormatError):
-            load(broken)
-
 
 junk = st.recursive(
     st.none()

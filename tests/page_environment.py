@@ -1,17 +1,21 @@
 """Python as the reader of a page has it: with the extras that the page names, and no more.
 
 Run as a program, this file hides packages and then runs what its arguments say. It imports nothing
-beside the standard library before that.
+beside the standard library before that. One such program waits in each process of tests: it has
+decoded once with the core alone, and each run is a fork of it, which hides what its page lacks.
 """
 
 from __future__ import annotations
 
+import atexit
 import doctest
 import io
 import json
+import os
 import re
 import runpy
 import shlex
+import signal
 import subprocess
 import sys
 import warnings
@@ -19,6 +23,7 @@ from functools import cache
 from importlib import metadata
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 PROGRAM = Path(__file__)
@@ -78,28 +83,70 @@ def command(page: str, *arguments: str) -> list[str]:
     """Return the command that runs arguments with the extras that a page names.
 
     The first is "doctest" with the name of the page, "exec" (both read standard input), "commands"
-    (lines of `lapwing`, from there too), or "lapwing" with arguments of its own.
+    (lines of `lapwing`, from there too), "file" with the path of a program and its arguments, or
+    "lapwing" with arguments of its own.
     """
-    return [sys.executable, str(PROGRAM), json.dumps(hidden(extras_named(page))), *arguments]
+    return _command(hidden(extras_named(page)), *arguments)
+
+
+def _command(names: tuple[str, ...], *arguments: str) -> list[str]:
+    return [sys.executable, str(PROGRAM), json.dumps(names), *arguments]
 
 
 def run(
     page: str, *arguments: str, text: str, folder: Path, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a text with the extras that a page names, in a folder."""
+    return _run(hidden(extras_named(page)), *arguments, text=text, folder=folder, **variables)
+
+
+def run_program(path: Path, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program of Python with every package, in a folder."""
+    return _run((), "file", str(path), *arguments, text="", folder=folder)
+
+
+_SECONDS = 300
+
+
+def _run(
+    names: tuple[str, ...], *arguments: str, text: str, folder: Path, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a fork of the waiting process."""
+    waiting = _waiting()
+    assert waiting.stdin is not None and waiting.stdout is not None
+    environment = {**_environment(), **variables}
+    with TemporaryDirectory() as files:
+        streams = [Path(files) / name for name in ("stdin", "stdout", "stderr")]
+        for stream, content in zip(streams, (text, "", ""), strict=True):
+            stream.write_text(content, "utf-8")
+        request = [names, arguments, str(folder), environment, [*map(str, streams)]]
+        waiting.stdin.write(json.dumps(request) + "\n")
+        waiting.stdin.flush()
+        code = int(waiting.stdout.readline())
+        printed, complained = (stream.read_text("utf-8") for stream in streams[1:])
+    assert code != -signal.SIGALRM, f"it took more than {_SECONDS} seconds: {printed}{complained}"
+    return subprocess.CompletedProcess([*arguments], code, printed, complained)
+
+
+def _environment() -> dict[str, str]:
     from tests.cli.running import environment
 
-    return subprocess.run(
-        command(page, *arguments),
-        input=text,
-        cwd=folder,
-        env={**environment(), "MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8", **variables},
-        capture_output=True,
+    return {**environment(), "MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8"}
+
+
+@cache
+def _waiting() -> subprocess.Popen[str]:
+    """Return the process that forks for each run of this process of tests."""
+    waiting = subprocess.Popen(
+        _command(hidden(frozenset()), "wait"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        timeout=300,
-        check=False,
+        env=_environment(),
     )
+    atexit.register(waiting.communicate)  # it ends with its input
+    return waiting
 
 
 class _Without:
@@ -139,18 +186,53 @@ def _commands() -> int:
     return 0
 
 
+def _wait() -> int:
+    """Fork for each line of standard input, and print how each fork ended. A fork returns."""
+    import lapwing as lw
+    from lapwing.cli import main  # noqa: F401
+
+    domain = lw.Interval(0, 1, bins=32)
+    survey = lw.Survey("x", lw.recommend(domain, epsilon=2, users=1000))
+    survey.decode(lw.simulate(survey.randomizer, [30] * 32, rng=1)).confidence_band(0.95)
+    lw.release([0.5] * 100, domain, epsilon=1, delta=1e-6, neighbors="replace-one")
+    for line in sys.stdin:
+        if (fork := os.fork()) == 0:
+            return _forked(*json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]), flush=True)
+    return 0
+
+
+def _forked(
+    names: list[str], arguments: list[str], folder: str, environment: dict[str, str], *streams: Any
+) -> int:
+    """Become a process of one's own and run what `_main` runs."""
+    signal.alarm(_SECONDS)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, path in enumerate(streams[0]):
+        os.dup2(os.open(path, os.O_RDWR | os.O_APPEND), number)
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    return _main(json.dumps(names), *arguments)
+
+
 def _main(names: str, kind: str, *arguments: str) -> int:
-    sys.path.remove(str(PROGRAM.parent))  # the folder of the tests holds names of packages
+    # The folder of the tests holds names of packages.
+    sys.path[:] = [path for path in sys.path if path != str(PROGRAM.parent)]
     blocked = frozenset(json.loads(names))
     for name in [name for name in sys.modules if name.partition(".")[0] in blocked]:
         del sys.modules[name]  # what a file of site-packages imports at the start
-    sys.meta_path[:] = [_Without(finder, blocked) for finder in sys.meta_path]  # type: ignore[misc]
+    finders = [getattr(finder, "finder", finder) for finder in sys.meta_path]
+    sys.meta_path[:] = [_Without(finder, blocked) for finder in finders]  # type: ignore[misc]
     warnings.simplefilter("error")
     from lapwing.errors import WeakAnswerWarning
 
     warnings.simplefilter("ignore", WeakAnswerWarning)  # as in conftest.py
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
+    if kind == "wait":
+        return _wait()
     if kind == "doctest":
         return _doctest(*arguments)
     if kind == "commands":
@@ -159,7 +241,12 @@ def _main(names: str, kind: str, *arguments: str) -> int:
         exec(compile(sys.stdin.read(), "page", "exec"), {"__name__": "__main__"})
         return 0
     sys.argv = [kind, *arguments]
-    runpy.run_module(kind, run_name="__main__", alter_sys=True)
+    if kind == "file":
+        sys.argv = [*arguments]
+        sys.path.insert(0, str(Path(arguments[0]).parent))
+        runpy.run_path(arguments[0], run_name="__main__")
+    else:
+        runpy.run_module(kind, run_name="__main__", alter_sys=True)
     return 0
 
 

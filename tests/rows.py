@@ -19,7 +19,7 @@ MOST_SHOWN = 20
 
 def each(
     names: str | tuple[str, ...],
-    rows: Iterable[Any],
+    rows: Iterable[Any] | Callable[[], Iterable[Any]],
     *,
     ids: Callable[[Any], object] | Iterable[str] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -29,14 +29,15 @@ def each(
     ----------
     names : str or tuple of str
         The parameters that a row fills, as `pytest.mark.parametrize` takes them.
-    rows : iterable
-        Values, tuples of values, or `pytest.param` without marks. No row is a failure.
+    rows : iterable or callable
+        Values, tuples of values, or `pytest.param` without marks. No row is a failure. A function
+        returns them when the test runs: for rows that take time, because every process of tests
+        collects every file.
     ids : callable or iterable of str, optional
         What a row is called in the message; default: its values.
     """
     arguments = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
-    table = [_filled(row, arguments) for row in rows]
-    called = _names(table, ids)
+    known = _table(rows, arguments, ids) if isinstance(rows, Iterable) else None
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)
@@ -46,9 +47,10 @@ def each(
 
         @functools.wraps(test)
         def every_row(*own: Any, **fixtures: Any) -> None:
+            table = _table(rows(), arguments, ids) if known is None else known
             assert table, "there is no row, so nothing would be checked"
             wrong: list[tuple[str, Exception]] = []
-            for name, (_, values) in zip(called, table, strict=True):
+            for name, values in table:
                 try:
                     test(*own, **fixtures, **dict(zip(arguments, values, strict=True)))
                 # An expectation that failed is no Exception: `pytest.raises` without one.
@@ -84,11 +86,16 @@ def _filled(row: Any, arguments: list[str]) -> tuple[str | None, tuple[Any, ...]
     return name if isinstance(name, str) else None, values
 
 
-def _names(table: list[tuple[str | None, tuple[Any, ...]]], ids: Any) -> list[str]:
+def _table(rows: Iterable[Any], arguments: list[str], ids: Any) -> list[tuple[str, Any]]:
+    """Return the name and the values of each row."""
+    table = [_filled(row, arguments) for row in rows]
     if ids is not None and not callable(ids):
-        return [str(name) for name in ids]
+        return [(str(name), values) for name, (_, values) in zip(ids, table, strict=True)]
     say = ids or repr
     return [
-        name if name is not None else ", ".join(str(say(value))[:200] for value in values)
+        (
+            name if name is not None else ", ".join(str(say(value))[:200] for value in values),
+            values,
+        )
         for name, values in table
     ]

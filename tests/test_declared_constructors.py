@@ -79,14 +79,15 @@ def _differences(constructors: list[ast.FunctionDef], made: type[Any]) -> list[s
     return wrong
 
 
-CASES = [
-    pytest.param(file, name, constructors, id=name)
-    for file in sorted(SOURCE.rglob("*.py"))
-    for name, constructors in _declared(file.read_text("utf-8"))
-]
+def _cases() -> list[Any]:
+    return [
+        pytest.param(file, name, constructors, id=name)
+        for file in sorted(SOURCE.rglob("*.py"))
+        for name, constructors in _declared(file.read_text("utf-8"))
+    ]
 
 
-@each(("file", "name", "constructors"), CASES)
+@each(("file", "name", "constructors"), _cases)
 def test_a_declared_constructor_is_the_real_one(
     file: Path, name: str, constructors: list[ast.FunctionDef]
 ) -> None:

@@ -159,8 +159,8 @@ WIDEST = 118
 
 def long_lines(text: str) -> list[int]:
     """Return the numbers of the lines of prose that are too long; tables and code may be."""
-    code = re.compile(r"^```.*?^```$", re.M | re.S)
-    prose = code.sub(lambda block: "\n" * block[0].count("\n"), text)
+    unseen = re.compile(r"^```.*?^```$|<!--.*?-->", re.M | re.S)
+    prose = unseen.sub(lambda block: "\n" * block[0].count("\n"), text)
     lines = enumerate(prose.splitlines(), 1)
     return [at for at, line in lines if len(line) > WIDEST and not line.startswith(("|", "    "))]
 

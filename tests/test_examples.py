@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import lapwing as lw
+from tests.page_environment import run_program
 from tests.pictures import check_picture
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,16 +19,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def run(example: str, *arguments: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / example), *arguments],
-        cwd=folder,
-        env={**os.environ, "MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    return output(run_program(ROOT / "examples" / example, *arguments, folder=folder))
+
+
+def output(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -44,7 +38,6 @@ def test_every_example_is_run_by_a_test() -> None:
         "multimodal_column.py",
         "own_randomizer.py",
         "poisoning.py",
-        "smooth_column.py",
         "spiky_column.py",
         "two_periods.py",
         "unknown_words.py",
@@ -117,12 +110,16 @@ def test_the_demo_leaves_documents_that_load(demo: tuple[str, Path]) -> None:
         assert answer.reports == reports
         assert answer.guarantee == survey.guarantee
         assert (folder / f"{column}.png").read_bytes().startswith(b"\x89PNG")
-    check_picture(folder / "taxi.png", "taxi.png")
 
 
 def test_the_demo_of_the_collector(tmp_path: Path) -> None:
     """It ends on its own, because nobody sits at a terminal."""
-    text = run("demo_collector.py", folder=tmp_path)
+    command = [sys.executable, str(ROOT / "examples" / "demo_collector.py")]
+    text = output(
+        subprocess.run(
+            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+    )
     assert "4 processes randomized and sent 200,000 reports" in text
     assert "100,000 reports" in text and "70,856 reports" in text and "29,144 reports" in text
     assert len(re.findall(r"^  0\.(?:25|5|75) .* to ", text, re.MULTILINE)) == 9
@@ -159,21 +156,6 @@ def intervals(text: str) -> list[tuple[float, float, float]]:
     """Return the ends of the intervals of a printed table, and the truth beside each."""
     rows = re.findall(r"([-+0-9.]+)%? to +([-+0-9.]+)%? +([-+0-9.]+)%?$", text, re.MULTILINE)
     return [(float(low), float(high), float(true)) for low, high, true in rows]
-
-
-def test_the_smooth_column(tmp_path: Path) -> None:
-    text = run("smooth_column.py", "smooth.png", folder=tmp_path)
-    assert "260,000 trips, epsilon = 1" in text
-    found = intervals(text)
-    assert len(found) == 2 and all(low < high for low, high, _ in found)
-    assert [true for _, _, true in found] == [9.45, 18.58]
-    # Ten standard errors: the interval is about two wide on each side.
-    assert all(abs((low + high) / 2 - true) < 2.5 * (high - low) for low, high, true in found)
-    rows = re.findall(r"(\d\d):(\d\d) to +\d\d:\d\d +(\d\d):(\d\d)$", text, re.MULTILINE)
-    assert [(int(h), int(m)) for _, _, h, m in rows] == [(11, 43), (16, 21), (20, 33)]
-    worst, average = (float(number) for number in re.findall(r"at most ([0-9.]+)%", text))
-    assert average < worst < 20
-    check_picture(tmp_path / "smooth.png", "smooth_column.png")
 
 
 def test_the_spiky_column(tmp_path: Path) -> None:

@@ -53,6 +53,12 @@ def shorter(g: Names) -> bool:
     return middle == {40} and max(ends) <= 20 and list(estimate) == list(truth)
 
 
+def sharper(g: Names) -> bool:
+    """Return whether the error is about a third, and the interval about a fifth."""
+    error, width = (one["default"] / one["asked"] for one in (g["errors"], g["widths"]))
+    return 2.2 < error < 4.5 and 4 < width < 6 and 5 < g["times"] < 20
+
+
 FINDINGS: dict[str, Callable[[Names], bool]] = {
     "01": by_hour,
     "02": lambda g: bool(np.all((1 / g["bound"] < g["factor"]) & (g["factor"] < g["bound"]))),
@@ -82,6 +88,7 @@ FINDINGS: dict[str, Callable[[Names], bool]] = {
     "20": lambda g: np.abs(g["result"].mass - g["truth"]).max() < 0.03,
     "21": later,
     "22": shorter,
+    "23": sharper,
 }
 """What must hold of the names of an example, so that its title stays true."""
 

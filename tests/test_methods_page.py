@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import re
 from pathlib import Path
@@ -26,30 +27,31 @@ ROWS_PER_PAPER = {
     "compressive.md": ("CP", 33),
 }
 PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in sorted(ROWS_PER_PAPER)}
-NOT_BUILT = "not built: [the reason](index.md#what-is-not-built-and-why)"
+NOT_BUILT = "not built"
 
 
-def rows(page: str, columns: int) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for line in page.splitlines():
-        if re.match(r"\| [A-Z]{2}-\d\d \|", line):
-            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-            assert len(cells) == columns, f"a row needs {columns} cells: {line}"
-            assert cells[0] not in found, f"{cells[0]} stands twice"
-            found[cells[0]] = cells
-    return found
+def overview_rows(text: str) -> dict[str, list[str]]:
+    """Return the rows of the table of what is not built, by their names."""
+    lines = [line for line in text.splitlines() if re.match(r"\| [A-Z]{2}-\d\d \|", line)]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    assert all(len(row) == 3 for row in cells), "a row needs 3 cells"
+    assert len({row[0] for row in cells}) == len(cells), "a row is there twice"
+    return {row[0]: row for row in cells}
 
 
-BY_PAGE = {name: rows(page, 5) for name, page in PAGES.items()}
-ROWS = {name: row for page in BY_PAGE.values() for name, row in page.items()}
-REASONS = rows(OVERVIEW.split("## What is not built, and why")[1], 3)
+with (DOCS / "methods.csv").open(encoding="utf-8", newline="") as _file:
+    TABLE = list(csv.reader(_file))[1:]
+ROWS = {row[1]: row[1:] for row in TABLE}
+REASONS = overview_rows(OVERVIEW.split("## What is not built, and why")[1])
 
 
-def test_every_row_stands_exactly_once_on_the_page_of_its_paper() -> None:
-    assert set(BY_PAGE) == set(ROWS_PER_PAPER)
+def test_every_row_is_there_once_with_its_paper() -> None:
+    assert {f"{row[0]}.md" for row in TABLE} == set(ROWS_PER_PAPER)
     for page, (paper, count) in ROWS_PER_PAPER.items():
-        assert set(BY_PAGE[page]) == {f"{paper}-{number:02d}" for number in range(1, count + 1)}
-    assert len(ROWS) == 226
+        names = [row[1] for row in TABLE if f"{row[0]}.md" == page]
+        assert names == [f"{paper}-{number:02d}" for number in range(1, count + 1)]
+        assert f"`methods.csv` has {count} rows of this paper" in PAGES[page]
+    assert len(ROWS) == len(TABLE) == 226
 
 
 def test_the_overview_lists_each_paper_once_with_its_number_of_rows() -> None:
@@ -61,7 +63,7 @@ def test_the_overview_lists_each_paper_once_with_its_number_of_rows() -> None:
 @each("row", ROWS.values(), ids=lambda row: row[0])
 def test_every_status_is_one_of_two(row: list[str]) -> None:
     if row[4] != NOT_BUILT:
-        assert row[4].startswith("**works**"), row[4]
+        assert row[4].startswith("works"), row[4]
         assert "`" in row[3], "a row that works names what does it"
 
 
@@ -76,18 +78,23 @@ def test_what_is_not_built_has_its_reason_on_the_overview() -> None:
 SOURCE = re.compile(r"{source}`(?:[^`<]*<)?([^`>#]+)#?([^`>]*)>?`")
 """A link to a file of the repository: its path, and a heading of it."""
 
+NAMED_FILE = re.compile(r"\(((?:benchmarks|tests|docs|examples)/[\w./-]+)#?([\w%-]*)\)")
+"""The same in a table to download."""
+
 
 def dead(text: str) -> list[str]:
     """Return the files that a text links in the repository and that have no such heading."""
     found = []
-    for path, heading in SOURCE.findall(text):
+    for path, heading in [*SOURCE.findall(text), *NAMED_FILE.findall(text)]:
         file = ROOT / path
         if not file.exists() or (heading and heading not in anchors(file.read_text("utf-8"))):
             found.append(f"{path}#{heading}")
     return found
 
 
-@pytest.mark.parametrize("page", [*sorted(DOCS.glob("*.md")), *sorted(BENCHMARKS.glob("*.md"))])
+@pytest.mark.parametrize(
+    "page", [*sorted(DOCS.glob("*.md")), DOCS / "methods.csv", *sorted(BENCHMARKS.glob("*.md"))]
+)
 def test_links_to_files_reach_a_heading(page: Path) -> None:
     assert dead(page.read_text(encoding="utf-8")) == []
 
@@ -95,6 +102,11 @@ def test_links_to_files_reach_a_heading(page: Path) -> None:
 def test_dead_links_to_files_are_noticed() -> None:
     assert dead("{source}`README.md`, {source}`a <docs/papers/index.md#papers>`") == []
     assert dead("{source}`a <README.md#no>` {source}`no.md`") == ["README.md#no", "no.md#"]
+    assert dead("see (tests/gone.py) and (docs/papers/index.md#no)") == [
+        "tests/gone.py#",
+        "docs/papers/index.md#no",
+    ]
+    assert dead("see (docs/papers/index.md#papers)") == []
 
 
 def exists(name: str) -> bool:

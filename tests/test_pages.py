@@ -76,9 +76,6 @@ RUN_BY = {
 }
 """The tests of the blocks that are no sessions of Python. Commands: cli/test_pages_commands.py."""
 
-FRAGMENTS = {"guides/operate/choose-an-engine.md"}
-"""Two lines of a pipeline of Apache Beam, which no test installs."""
-
 NOT_RUN = {"sh", "text", "ts", "toml", "bibtex", "yaml"}
 """Blocks with tests of their own kind, and those that hold no program."""
 
@@ -92,5 +89,5 @@ def test_every_block_of_a_program_has_its_test() -> None:
         )
         if language not in NOT_RUN and not (language == "python" and ">>> " in block)
     }
-    assert found == {*RUN_BY} | FRAGMENTS
+    assert found == {*RUN_BY}
     assert all((ROOT / "tests" / test).exists() for test in RUN_BY.values())

@@ -70,6 +70,6 @@ def test_a_newcomer_follows_the_pages_in_one_folder(tmp_path: Path) -> None:
             ran = run(page, "doctest", name, text=session(page, real), folder=folder)
             assert (ran.returncode, ran.stderr) == (0, ""), name + ran.stdout
     assert {path.name for path in folder.iterdir()} >= {
-        *("income.png", "income.json", "income-survey.json", "device.lapwing"),
+        *("income.json", "income-survey.json", "device.lapwing"),
         *("gateway.lapwing", "coat.json", "monday.lwr"),
     }

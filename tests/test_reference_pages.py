@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ sys.path.append(str(ROOT / "docs"))
 from reference_pages import declarations  # noqa: E402
 
 
-def test_every_address_and_every_object_has_its_section() -> None:
+def test_every_address_has_its_section_and_every_object_is_in_the_file() -> None:
     page = (REFERENCE / "http.md").read_text("utf-8")
     document = openapi_document(ENDPOINTS)
     wanted = {
@@ -25,11 +26,25 @@ def test_every_address_and_every_object_has_its_section() -> None:
         for path, item in document["paths"].items()
         for method in set(item) - {"parameters", "options"}
     }
-    assert wanted | set(document["components"]["schemas"]) == set(
-        re.findall("^### (.+)$", page, re.M)
-    )
-    for link in re.findall(r"\]\(#([^)]+)\)", page):
-        assert re.search(rf"^#+ {link}$", page, re.M | re.I), link
+    assert wanted == set(re.findall("^### (.+)$", page, re.M))
+    file = json.loads((REFERENCE / "openapi.json").read_text("utf-8"))
+    assert file["components"]["schemas"] == document["components"]["schemas"]
+    for name in re.findall(r"`([A-Z]\w+)`", page.partition("## Devices")[2]):
+        assert name in file["components"]["schemas"], name
+
+
+def test_every_problem_is_said_at_the_addresses_that_give_it() -> None:
+    page = (REFERENCE / "http.md").read_text("utf-8")
+    upload = page.partition("### PUT `/v1/surveys/{survey}/epochs/{epoch}/batches")[2]
+    problems = upload.partition("\nProblems: ")[2].partition("\n")[0]
+    for word in (
+        "malformed-batch",
+        "damaged-batch",
+        "epoch-closed",
+        "disk-full",
+        "reports-refused",
+    ):
+        assert f"`{word}`" in problems
 
 
 def test_every_exported_name_of_the_javascript_client_is_on_its_page() -> None:

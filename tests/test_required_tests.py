@@ -153,11 +153,43 @@ def test_arguments_take_the_place_of_all_paths() -> None:
     assert settings["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests", "src/lapwing"]
 
 
-def test_ci_runs_everything_and_ends_with_the_closing_line() -> None:
-    text = (ROOT / ".ci" / "run").read_text("utf-8")
-    steps = ["make test 2>&1", "TESTS_WITHOUT=$1", "-p tests.without_programs tests"]
-    steps += ["without packages >", "without programs || failed=1", 'wait "$packages" || failed=1']
-    steps += ['[ "$failed" = 0 ] || exit 1', "make lint", "make docs-check"]
-    places = [text.index(step) for step in steps]
-    assert places == sorted(places)
-    assert "trap 'closing_line;" in text
+CLOSING = "===== 5 passed in 1.0s ====="
+STEPS = ("test", "without-programs", "without-packages", "lint", "docs-check")
+
+
+def _check_everything(folder: Path, *failing: str) -> tuple[int, list[str]]:
+    """Run the whole check with programs that print their name and fail when it is among these."""
+    program = f"""#!/bin/sh
+case "$0 $*" in
+    *" test") name=test; echo "{CLOSING}" ;;
+    *pytest*tests.without_programs*tests) name=without-$TESTS_WITHOUT-$LAPWING_REQUIRE_ALL ;;
+    *) name=$1 ;;
+esac
+echo "ran $name"
+case " {" ".join(failing)} " in *" ${{name%-[01]}} "*) exit 1 ;; esac
+"""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in (".ci/run", ".venv/bin/python", "bin/make", *(f"bin/{name}" for name in NEEDED)):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((ROOT / name).read_text("utf-8") if name == ".ci/run" else program)
+        path.chmod(0o755)
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    ran = subprocess.run(
+        [folder / ".ci" / "run"], env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    return ran.returncode, ran.stdout.splitlines()
+
+
+NEEDED = ("chromium", "cc", "nginx", "java", "curl", "initdb")
+
+
+def test_the_whole_check_runs_every_step_and_fails_with_each(tmp_path: Path) -> None:
+    code, lines = _check_everything(tmp_path / "all")
+    assert code == 0 and lines[-1] == CLOSING
+    ran = [name.removesuffix("-0") for name in (line.removeprefix("ran ") for line in lines)]
+    assert [name for name in ran if name in STEPS] == [*STEPS]
+    assert sum(line.endswith(" seconds") for line in lines) == 5
+    for step in STEPS:
+        code, lines = _check_everything(tmp_path / step, step)
+        assert code != 0 and lines[-1] == CLOSING, step

@@ -26,6 +26,24 @@ def test_every_row_runs_and_failing_ones_are_named() -> None:
     assert isinstance(caught.value.__cause__, AssertionError)
 
 
+def test_rows_of_a_function_are_computed_when_the_test_runs() -> None:
+    asked = []
+
+    def rows() -> list[int]:
+        asked.append(1)
+        return [1, 2]
+
+    @each("number", rows, ids=str)
+    def check(number: int) -> None:
+        assert number == 1
+
+    assert asked == []
+    with pytest.raises(AssertionError, match="1 of 2 rows failed:\n  2: "):
+        check()
+    with pytest.raises(AssertionError, match="nothing would be checked"):
+        each("number", list)(lambda number: None)()
+
+
 def test_an_error_that_was_expected_and_did_not_come_fails() -> None:
     @each("value", ["1", "x"], ids=str)
     def check(value: str) -> None:

@@ -199,7 +199,7 @@ def test_the_release(folder: Path) -> None:
     assert release.guarantee == Guarantee.from_document(facts["guarantee"])
     assert release.variance == pytest.approx(facts["variance"], rel=1e-12)
     # Prefix sums and trees were written down as step pursuit reads them, then the default.
-    stepped = release_decoder(release.mechanism).name == "spectral-pursuit"
+    stepped = release_decoder(release.mechanism, release.domain).name == "spectral-pursuit"
     made = decode_release(release, StepPursuit() if stepped else None)
     assert made._in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
         facts["quantiles"], rel=1e-6

@@ -1,7 +1,7 @@
 """Documents that follow from the fields of a class: written, read, and refused when damaged.
 
 Each such class is found in the stored files, so a new one has its damaged documents tested as soon
-as a stored file holds one. Three that no file holds are made here.
+as a stored file holds one. Five that no file holds are made here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import dataclasses
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -18,12 +19,13 @@ import pytest
 from numpy.typing import NDArray
 
 import lapwing as lw
-from lapwing.declared import AtLeastOne, Declared
+from lapwing.declared import AtLeastOne, Declared, declared_fields
 from lapwing.documents import Stored, require_plain
 from lapwing.errors import FormatError, LapwingError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.results.signed_estimate import SignedEstimate
+from lapwing.results.spread_law import Spread
 from lapwing.results.walk_errors import OwnPeople
 from lapwing.stored_fields import UNSAID, Exact, FromFields, StoredArray
 from tests.damaged_documents import mutants, spelled
@@ -68,20 +70,21 @@ def parts(held: Any) -> Iterator[FromFields]:
             yield from parts(entry)
 
 
+@cache
 def examples() -> dict[str, FromFields]:
-    """Return the first object of each class in the stored files."""
+    """Return the first object of each class in the stored files, and three that none holds."""
     found: dict[str, FromFields] = {}
     for path in FILES:
         for part in parts(READERS[path.name][0](current(path))):
             found.setdefault(type(part).__name__, part)
-    return found
-
-
-EXAMPLES = examples() | {
-    "OwnPeople": OwnPeople(*np.full((3, 2, 4), 0.5)),
-    "PrivacyUnit": PrivacyUnit("patient", 3),
-    "SignedEstimate": SignedEstimate(lw.Integers(0, 1), np.array([1.5, -0.5]), 3),
-}
+    dice = lw.Distribution.of_counts([1, 2, 3], lw.Integers(1, 3))
+    return found | {
+        "OwnPeople": OwnPeople(*np.full((3, 2, 4), 0.5)),
+        "Difference": dice.difference(dice),
+        "PrivacyUnit": PrivacyUnit("patient", 3),
+        "SignedEstimate": SignedEstimate(lw.Integers(0, 1), np.array([1.5, -0.5]), 3),
+        "Spread": Spread(np.array([0, 2]), np.array([0.5, 0.5, 1.0])),
+    }
 
 
 def every(cls: type[Any]) -> set[type[Any]]:
@@ -90,12 +93,12 @@ def every(cls: type[Any]) -> set[type[Any]]:
 
 def test_every_class_has_an_example() -> None:
     ours = {made.__name__ for made in every(FromFields) if made.__module__.startswith("lapwing")}
-    assert ours - EXAMPLES.keys() - {"FromFields"} == set()
+    assert ours - examples().keys() - {"FromFields"} == set()
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each("name", examples)
 def test_damaged_parts_are_refused_or_what_they_say(name: str) -> None:
-    part = EXAMPLES[name]
+    part = examples()[name]
     made: Any = type(part)
     sizes = sizes_of(part)
     document = part.to_document()
@@ -111,13 +114,13 @@ def test_damaged_parts_are_refused_or_what_they_say(name: str) -> None:
 
 def sizes_of(part: Any) -> dict[str, int]:
     """Return the sizes that the document around a part would state."""
-    known = {"symbols": "center", "size": "center", "weeks": "center"}
-    sizes = {}
-    for name in part._sizes:
-        array = getattr(part, known[name] if hasattr(part, "center") else "mean", None)
-        array = part.share if array is None else array
-        sizes[name] = array.shape[0] if name == "weeks" else array.shape[-1]
-    return sizes
+    known: dict[str, int] = {}
+    for name, hint in declared_fields(type(part)).items():
+        arrays = [kind for kind in getattr(hint, "__metadata__", ()) if hasattr(kind, "shape")]
+        known |= dict(
+            zip(arrays[0].shape, getattr(part, name).shape, strict=True) if arrays else ()
+        )
+    return {name: known[name] for name in part._sizes}
 
 
 def rare(made: Any) -> set[str]:
@@ -189,3 +192,20 @@ def test_arrays_of_another_kind_or_size_are_refused(key: str, value: Any) -> Non
 
 def test_stored_files_are_read() -> None:
     assert len(FILES) > 40 and all(isinstance(path, Path) for path in FILES)
+
+
+def test_a_size_that_nothing_states_is_that_of_the_first_array_and_names_are_known() -> None:
+    week = examples()["WeekErrors"]
+    document, sizes = week.to_document(), sizes_of(week)
+    sizes["state"] -= 1
+    with pytest.raises(FormatError, match="must have as many numbers as it is for"):
+        type(week).from_document(document, **sizes)
+    document["centers"]["sideways"] = document["pilot"]
+    with pytest.raises(FormatError, match="a name in the centers of the errors of a week must be"):
+        type(week).from_document(document, **sizes_of(week))
+    errors = examples()["WalkErrors"]
+    assert "scores" not in errors.to_document()
+    long = errors.to_document()
+    long["step"] = long["step"] + long["step"]
+    with pytest.raises(FormatError):
+        type(errors).from_document(long, **sizes_of(errors))

@@ -1,7 +1,10 @@
 // Types of lapwing.mjs.
 
 /** A value: of numbers a number (dates and times also as Date or ISO string), else a label. */
-export type Value = number | string | bigint | Date | null | undefined;
+export type SingleValue = number | string | bigint | Date | null | undefined;
+
+/** For a pair of attributes: both values in order, or by the names of the axes. */
+export type Value = SingleValue | readonly [SingleValue, SingleValue] | { readonly [axis: string]: SingleValue };
 
 export interface ReadOptions {
   /** The fingerprint that the survey must have. */

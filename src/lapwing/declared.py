@@ -134,13 +134,11 @@ def checked(value: Any, hint: Any, *, name: str, error: type[LapwingError] = Arg
     return kept
 
 
-def refusal(
-    value: Any, hint: Any, *, name: str, error: type[LapwingError], typed: bool = False
-) -> LapwingError:
+def refusal(value: Any, hint: Any, *, name: str, error: type[LapwingError]) -> LapwingError:
     """Return the error about a value that its annotation excludes."""
     unordered = isinstance(value, set | frozenset)
     advice = "Pass sorted(...) of it, because it has no order" if unordered else None
-    return error(name, f"must be {requirement(hint, typed=typed)}", received(value, hint), advice)
+    return error(name, f"must be {requirement(hint)}", received(value, hint), advice)
 
 
 def excludes(hint: Any, value: Any) -> bool:

@@ -8,7 +8,6 @@ breaks. Each has one spelling: what is read must be what would be written.
 from __future__ import annotations
 
 import codecs
-import dataclasses
 import errno
 import hashlib
 import html
@@ -615,7 +614,7 @@ def _remove_unlocked(temporary: str) -> None:
 def lock_file(descriptor: int) -> bool | None:
     """Lock an open file without waiting. False when another has it, None where no file is locked.
 
-    A lock of the operating system ends with its process, also after a crash.
+    A lock of the operating system ends with its process, even after a crash.
     """
     try:
         import fcntl
@@ -687,25 +686,6 @@ def nearest(name: str, names: Iterable[str]) -> str:
     known = {each.lstrip("-"): each for each in names}
     near = get_close_matches(name.lstrip("-"), known, n=1)
     return f" (did you mean {known[near[0]]}?)" if near else ""
-
-
-def class_document(described: Any) -> dict[str, Any]:
-    """Return the JSON form of a frozen dataclass: its name and its fields, in their order.
-
-    A field whose metadata has "absent" is left out where it has that value.
-    """
-    values = {"class": described.name}
-    for field in dataclasses.fields(described):
-        value = getattr(described, field.name)
-        if "absent" not in field.metadata or field.metadata["absent"] != value:
-            values[field.name] = _plain(value)
-    return values
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(entry) for entry in value]
-    return value.to_document() if hasattr(value, "to_document") else value
 
 
 def lines_of(facts: Mapping[str, str]) -> str:

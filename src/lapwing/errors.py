@@ -24,6 +24,7 @@
     └── MissingExtraError (ImportError)   an optional dependency is not installed
 
     LapwingWarning (UserWarning)
+    ├── AlteredCountsWarning              noisy counts were clipped or rounded by their maker
     ├── ConvergenceWarning                an iteration stopped at its limit
     ├── LimitedWarning                    a mean of limited values, and people are outside the range
     ├── PrivacyWarning                    an epsilon or a delta protects little
@@ -278,6 +279,10 @@ class MissingExtraError(LapwingError, ImportError):
 
 class LapwingWarning(UserWarning):
     """Any warning that this package gives."""
+
+
+class AlteredCountsWarning(LapwingWarning):
+    """Noisy counts are not as their noise left them: their maker clipped or rounded them."""
 
 
 class ConvergenceWarning(LapwingWarning):

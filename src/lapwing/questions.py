@@ -38,6 +38,7 @@ from lapwing.errors import ArgumentError, DomainError, FormatError, WeakAnswerWa
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.label_text import place_of
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import (
     Closed,
     Span,
@@ -46,6 +47,7 @@ from lapwing.protocol.domains.ranges import (
     to_spans,
 )
 from lapwing.protocol.domains.segmented import Segmented, segment_text
+from lapwing.protocol.domains.units import to_text
 
 __all__ = ["Curve", "Histogram", "Mean", "Quantile", "Share", "read"]
 
@@ -80,16 +82,25 @@ class _Asked:
         Returns
         -------
         tuple of float
-            Places inside the range, increasing, as numbers of the domain. Empty for a mean,
-            quantiles and the curve.
+            Places inside the range, increasing, as numbers of the domain. Empty for a label, a
+            mean, quantiles and the curve.
 
         Raises
         ------
         ArgumentError
-            When the bins are closed on the side that the question does not ask for. The message
-            says what to ask or to declare instead.
+            When the bins are closed on the side that the question does not ask for, the domain has
+            labels, or edges do not increase. The message says what to ask or to declare instead.
         """
-        return ()
+        inside = [
+            _edge(words, place, domain)
+            for words, place in self._ends(domain)
+            if _first(domain) < float(place.points) < _last(domain)
+        ]
+        return tuple(sorted({edge for edge in inside if _first(domain) < edge < _last(domain)}))
+
+    def _ends(self, domain: Domain) -> list[tuple[str, Places]]:
+        """Return the places that separate people, each with the words that ask for it."""
+        return []
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form, with values as strings.
@@ -181,28 +192,6 @@ class Share(_Asked):
             return "neither" if self.below else "right"
         return "both" if self.at_most else "left"
 
-    def edges(self, domain: Domain) -> tuple[float, ...]:
-        """Return the places that must be edges of bins: the ends inside the range of the domain.
-
-        Parameters
-        ----------
-        domain : Interval, Integers or Categories
-            Domain of the values. An interval may have no bins yet.
-
-        Returns
-        -------
-        tuple of float
-            Places, as numbers of the domain. Empty for a label.
-
-        Raises
-        ------
-        ArgumentError
-            When the bins are closed on the other side, or the domain has labels.
-        """
-        if self.label is not None:
-            return ()
-        return _edges_inside(self._ends(domain), domain)
-
     def ranges(self, domain: Domain) -> list[list[Span]]:
         """Return the one range that is asked, as spans on the line.
 
@@ -228,7 +217,8 @@ class Share(_Asked):
         return [to_spans(low, high, domain, self.closed)]
 
     def _ends(self, domain: Domain) -> list[tuple[str, Places]]:
-        """Return the places of the ends in the range, each with the words that asked for it."""
+        if self.label is not None:
+            return []
         (spans,) = self.ranges(domain)
         found = []
         for name, text, place in (
@@ -336,6 +326,10 @@ class Histogram(_Asked):
         if domain.name == "integers":  # each cell ends with its last whole number
             size = int(high - low) + 1
             return [low - 1 + cell * size // bins for cell in range(bins + 1)]
+        if domain.unit != "number":  # whole days or seconds, so that each edge has a text
+            steps = (round((high - low) * cell / bins) for cell in range(bins + 1))
+            texts = [to_text(low + step, unit=domain.unit) for step in steps]
+            return [range_end(text, domain, name="an edge") for text in texts]
         if getattr(domain, "scale", "linear") == "log":
             places = [*(low * (high / low) ** (cell / bins) for cell in range(bins)), high]
         else:
@@ -372,8 +366,8 @@ class Histogram(_Asked):
     def cells(self, domain: Domain) -> list[tuple[Any, Any]]:
         """Return the ends of each cell, None for an open one.
 
-        A domain may move values outside to its ends (``outside="clip"``). Then a cell that begins
-        at `low` or ends at `high` has them, as the bin there.
+        A cell that begins at `low` or ends at `high` of the domain has what the bin there has:
+        who is just at this end, and values outside that are moved to it (``outside="clip"``).
 
         Parameters
         ----------
@@ -387,46 +381,25 @@ class Histogram(_Asked):
         """
         ends = self.places(domain)
         cells = list(pairwise(ends))
-        if domain.open_ended:
-            low, high = (number_of(str(end), domain, name="an edge") for end in (ends[0], ends[-1]))
+        if _has_outer_ends(domain):
+            low, high = (
+                end if isinstance(end, float | int) else number_of(end, domain, name="an edge")
+                for end in (ends[0], ends[-1])
+            )
             if low == _first(domain):
                 cells[0] = (None, cells[0][1])
             if high == _last(domain):
                 cells[-1] = (cells[-1][0], None)
         return cells
 
-    def edges(self, domain: Domain) -> tuple[float, ...]:
-        """Return the places that must be edges of bins: those inside the range of the domain.
-
-        Parameters
-        ----------
-        domain : Interval or Integers
-            Domain of the values. An interval may have no bins yet.
-
-        Returns
-        -------
-        tuple of float
-            Places, as numbers of the domain.
-
-        Raises
-        ------
-        ArgumentError
-            When the domain has labels, or the edges do not increase.
-        """
-        return _edges_inside(self._ends(domain), domain)
-
     def _ends(self, domain: Domain) -> list[tuple[str, Places]]:
-        places = self.places(domain)
-        found = []
-        for number, (low, high) in enumerate(pairwise(places)):
-            ((start, stop), *_) = to_spans(low, high, domain)
-            if float(start.points) >= float(stop.points):
+        found: list[tuple[str, Places]] = []
+        for (low, high), spans in zip(self.cells(domain), self.ranges(domain), strict=True):
+            start, stop = spans[-1][0], spans[0][1]
+            if float(start.points) >= float(stop.points) and len(spans) == 1:
                 raise ArgumentError("edges must increase, each above the one before")
-            ends = [(low, start), (high, stop)][number > 0 :]
-            found += [
-                (f"the edge {end if isinstance(end, str) else _number_text(float(end))}", place)
-                for end, place in ends
-            ]
+            ends = [(low, start), (high, stop)][len(found) > 0 :]
+            found += [(f"the edge {place_text(end, domain)}", place) for end, place in ends]
         return [end for end in found if _in_range(end[1], domain)]
 
     def to_document(self) -> dict[str, Any]:
@@ -653,6 +626,15 @@ def _of_document(document: dict[str, Any]) -> Question:
     return found
 
 
+def place_text(place: Any, domain: Domain) -> str | None:
+    """Return an edge as it can be typed. None for an open end."""
+    if place is None or isinstance(place, str):
+        return place
+    return (
+        _number_text(float(place)) if domain.unit == "number" else to_text(place, unit=domain.unit)
+    )
+
+
 def _number_text(number: float) -> str:
     whole = number.is_integer() and abs(number) < 2**53
     return str(int(number)) if whole else repr(number)
@@ -677,23 +659,21 @@ def _value_text(value: Any, *, name: str) -> str | None:
     raise ArgumentError(f"{name} must be a finite number, a date, a time or a string, got {said}")
 
 
-def _edges_inside(ends: Iterable[tuple[str, Places]], domain: Domain) -> tuple[float, ...]:
-    """Return the edges of bins that ends of ranges are, without those of the range itself."""
-    inside = [
-        _edge(words, place, domain)
-        for words, place in ends
-        if _first(domain) < float(place.points) < _last(domain)
-    ]
-    return tuple(sorted({edge for edge in inside if _first(domain) < edge < _last(domain)}))
-
-
 def _in_range(place: Places, domain: Domain) -> bool:
     """Return whether a place is in the range. Beyond it nothing can be separated."""
     point, before = float(place.points), bool(place.before)
-    if domain.open_ended and (point, before) in ((_first(domain), True), (_last(domain), False)):
+    ends = (_first(domain), True), (_last(domain), False)
+    if _has_outer_ends(domain) and (point, before) in ends:
         return False
     last = _last(domain) + (domain.name == "integers")  # places are before whole numbers
     return _first(domain) <= point <= last
+
+
+def _has_outer_ends(domain: Any) -> bool:
+    """Return whether the outermost bins of an interval have all values up to its ends, or more."""
+    if domain.name != "interval" or domain.bins is None:
+        return bool(domain.open_ended)
+    return not domain.outside_indices
 
 
 def _first(domain: Any) -> float:
@@ -717,14 +697,8 @@ def _edge(words: str, place: Places, domain: Domain) -> float:
 
 def other_side(words: str, domain: Domain) -> ArgumentError:
     """Return the error of a range that holds the end which its bins leave out."""
-    said, other = (
-        ("at least or below", "left")
-        if domain.closed == "left"
-        else (
-            "above or at most",
-            "right",
-        )
-    )
+    other = domain.closed
+    said = "at least or below" if other == "left" else "above or at most"
     return ArgumentError(
         f"{words!r} needs bins that are closed on the other side: these are closed on the {other}, "
         f"and answer {said} exactly. Ask so, or declare closed="
@@ -774,6 +748,31 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
             f"--segment: {names}"
         )
     raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
+
+
+def check_answerable(asked: Question, domain: Any) -> None:
+    """Raise ArgumentError or DomainError where no result on a domain answers a question.
+
+    Parameters
+    ----------
+    asked : Question
+    domain : Domain
+        An interval may have no bins yet.
+    """
+    if isinstance(domain, Product):
+        raise DomainError("questions are about one attribute. Leave them out for pairs")
+    if isinstance(asked, Share) and asked.label is not None:
+        label = label_of(asked.label, domain, name="label")
+        outside = domain.ordered and label is not None
+        if outside and not _first(domain) <= label <= _last(domain):
+            raise ArgumentError(f"{asked} is outside the range of the domain. Ask Share(above=...)")
+    elif not domain.ordered:
+        raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
+    if isinstance(asked, Quantile) and domain.circular:
+        raise ArgumentError(
+            f"{asked} needs a place on the circle from which values are counted. Use "
+            "quantile(..., start=...) of the result"
+        )
 
 
 def asks_document(questions: Sequence[Question]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A class states its format once. A field is a plain value, an object of such a class, or a list of
 either. A marker such as :class:`Coded` is for what JSON cannot hold. A field whose metadata has
-"absent" is left out where it has that value.
+"absent" is left out where it has that value, and one whose metadata is UNSTORED always.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lapwing.documents import (
     require_spelling,
     spelled_number,
 )
-from lapwing.errors import ArgumentError, DomainError, FormatError, PrivacyError
+from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError, PrivacyError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 UNUSED = "Do not use this document"
 """What to do with a damaged document."""
 
-Sizes = Mapping[str, int]
-"""Sizes that the document around a part states, by their names."""
+Sizes = dict[str, int]
+"""Sizes that the document around a part and the arrays before it state, by their names."""
 
 Read = Callable[[Any, str, Sizes], Any]
 """Takes what JSON holds, the place of it in words, and sizes."""
@@ -68,8 +68,9 @@ class StoredArray:
     packed : bool
         Whether it is base64.
     shape : tuple of str
-        Names of the sizes of its dimensions, from the document around it. An empty name is for any
-        size. Default: one dimension of any size.
+        Names of the sizes of its dimensions. A size that neither the document around it nor an
+        array before it states is its own. An empty name is for any size. Default: one dimension of
+        any size.
     """
 
     kind: str = "<f8"
@@ -89,7 +90,7 @@ class StoredArray:
         import numpy as np
 
         numbers = self._unpacked(value) if self.packed else self._listed(value)
-        shape = [sizes[name] if name else -1 for name in self.shape]
+        shape = [sizes.get(name, -1) for name in self.shape]
         fits = numbers is not None and bool(np.isfinite(numbers).all())
         if numbers is None or not fits or 0 in shape:
             what = "base64 of finite numbers" if self.packed else "a list of numbers"
@@ -100,6 +101,7 @@ class StoredArray:
             raise FormatError(
                 place, "must have as many numbers as it is for", f"{numbers.size}", UNUSED
             ) from None
+        sizes |= {name: size for name, size in zip(self.shape, shaped.shape, strict=True) if name}
         return shaped if self.kind[1] == "i" else shaped.astype(np.float64)
 
     def _unpacked(self, value: Any) -> NDArray[Any] | None:
@@ -125,6 +127,9 @@ _NUMBERS = {int, float}
 
 UNSAID: Mapping[str, Any] = types.MappingProxyType({"absent": None})
 """Metadata of a field that a document leaves out where it is None."""
+
+UNSTORED: Mapping[str, Any] = types.MappingProxyType({"stored": False})
+"""Metadata of a field that no document has."""
 
 Exact = Annotated[Fraction, Coded(str, lambda text, place: spelled_number(text, name=place))]
 """A fraction, written exactly as a string."""
@@ -155,6 +160,9 @@ class FromFields:
 
     _sizes: ClassVar[tuple[str, ...]] = ()
     """Names of the sizes that its arrays need from the document around it."""
+
+    def _check_stored(self) -> None:
+        """Check what holds of a stored one only. ArgumentError or FormatError where it does not."""
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form.
@@ -208,11 +216,13 @@ class FromFields:
             if type(value) is type(field.absent) and value == field.absent:
                 said = describe_value(document[field.name])
                 raise FormatError(place, "must be left out where there is none", said, UNUSED)
-            if field.name == "domain":
-                sizes = {**sizes, "symbols": values["domain"].size}
+            domain = value if field.name == "domain" else getattr(value, "domain", None)
+            if domain is not None:
+                sizes["symbols"] = domain.size
         try:
             found = cls(**values)
-        except (ArgumentError, DomainError, PrivacyError) as error:
+            found._check_stored()
+        except (ArgumentError, DomainError, MismatchError, PrivacyError) as error:
             raise FormatError(f"{cls._name} is damaged: {error}. {UNUSED}") from None
         # Most parts are compared with the document around them.
         if cls._kind or cls._spelled:
@@ -228,7 +238,7 @@ def _fields(cls: Any) -> list[_Field]:
             field.name, *_code(hints[field.name]), field.metadata.get("absent", dataclasses.MISSING)
         )
         for field in dataclasses.fields(cls)
-        if field.init
+        if field.init and field.metadata.get("stored", True)
     ]
 
 
@@ -259,7 +269,7 @@ def _code(hint: Any) -> tuple[Callable[[Any], Any], Read]:
     if origin is tuple:
         return _list_code(parts[0], len(parts))
     if origin is dict or origin is Mapping:
-        return _object_code(parts[1])
+        return _object_code(*parts)
     return lambda value: value, lambda value, place, _: _plain(value, hint, place)
 
 
@@ -276,13 +286,16 @@ def _list_code(hint: Any, length: int | None = None) -> tuple[Callable[[Any], An
     return lambda value: [write(entry) for entry in value], listed
 
 
-def _object_code(hint: Any) -> tuple[Callable[[Any], Any], Read]:
+def _object_code(names: Any, hint: Any) -> tuple[Callable[[Any], Any], Read]:
     write, read = _code(hint)
 
     def named(value: Any, place: str, sizes: Sizes) -> Any:
         if not isinstance(value, dict):
             raise FormatError(place, "must be an object", describe_value(value), UNUSED)
-        return {key: read(value[key], f"{key} in {place}", sizes) for key in value}
+        return {
+            _plain(key, names, f"a name in {place}"): read(value[key], f"{key} in {place}", sizes)
+            for key in value
+        }
 
     if hint is Any:  # kept as it is
         return lambda value: value, named

@@ -10,7 +10,7 @@ from benchmarks import headline_parts, headlines, results, tables
 
 PAGES = [
     path.read_text(encoding="utf-8")
-    for folder in ("benchmarks", "guides/central")
+    for folder in ("benchmarks", "papers", "guides/central")
     for path in sorted((tables.DOCS / folder).glob("*.md"))
 ]
 

@@ -1,7 +1,9 @@
-"""The tables of sentences in the papers' pages: what holds, the rest, counts, links, context."""
+"""Sentences of the papers in the documentation: counts in pages, and the table of all."""
 
 from __future__ import annotations
 
+import csv
+import io
 from types import SimpleNamespace
 
 import pytest
@@ -20,15 +22,6 @@ CLAIMS = [
     Claim("B grows.", [FAILED], where="figure 3", form="another form"),
     Claim("C stays.", [MET, MET, FAILED], most=True, where="table 1"),
 ]
-PAGE = """before
-<!-- paper: made -->stale<!-- end -->
-<!-- sentences: made, holds -->
-stale
-<!-- end of sentences -->
-between
-<!-- sentences: made, others -->
-<!-- end of sentences -->
-after"""
 
 
 @pytest.fixture
@@ -42,21 +35,31 @@ def every(monkeypatch: pytest.MonkeyPatch) -> list[Judged]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("mark", "refused"),
-    [
-        ("<!-- paper: maid --><!-- end -->", "no paper 'maid'"),
-        ("<!-- sentences: maid, holds -->\n<!-- end of sentences -->", "no paper 'maid'"),
-        ("<!-- sentences: made, hold -->\n<!-- end of sentences -->", "not 'hold'"),
-    ],
-)
-def test_a_misspelled_mark_is_refused(every: list[Judged], mark: str, refused: str) -> None:
-    with pytest.raises(ValueError, match=refused):
-        paper_pages.with_sentences(mark, every)
+def test_a_page_has_the_counts_of_its_paper(every: list[Judged]) -> None:
+    page = "before <!-- paper: made -->stale<!-- end --> after"
+    counted = "Of 5 sentences: 2 hold, 2 contradicted, 1 contradicted in some."
+    assert (
+        paper_pages.with_counts(page, every)
+        == f"before <!-- paper: made -->{counted}<!-- end --> after"
+    )
 
 
-@pytest.mark.parametrize("mark", ["<!-- paper: made -->", "<!-- sentences: made, holds -->"])
-def test_a_page_that_says_the_same_twice_is_refused(every: list[Judged], mark: str) -> None:
-    doubled = PAGE.replace(mark, f"{mark}<!-- end -->\n{mark}")
-    with pytest.raises(ValueError, match=f"has {mark} twice"):
-        paper_pages.with_sentences(doubled, every)
+def test_a_misspelled_mark_is_refused(every: list[Judged]) -> None:
+    with pytest.raises(ValueError, match="no paper 'maid'"):
+        paper_pages.with_counts("<!-- paper: maid --><!-- end -->", every)
+
+
+def test_the_table_has_each_sentence_once_with_its_verdict_and_numbers(every: list[Judged]) -> None:
+    rows = {row["sentence"]: row for row in csv.DictReader(io.StringIO(paper_pages.as_csv(every)))}
+    assert len(rows) == 5
+    assert rows["A is best."]["verdict"] == "holds"
+    assert rows["A is best."]["tables"].endswith("papers/made/README.md#figure-2-errors")
+    followed = rows["[A is best.] It is followed by B."]
+    assert (followed["verdict"], followed["measured"]) == ("contradicted", "Second: C 3.")
+    assert (
+        rows["B grows."]["cells"]
+        == "one form: met in 1 of 1; another form: met in 0 of 1, failed in 1"
+    )
+    assert rows["C stays."]["columns"] == "stand-ins alone"
+    assert rows["C stays."]["tables"].endswith("#all-of-it")
+    assert rows["A is best."]["columns"] == ""

@@ -258,7 +258,7 @@ def test_the_difference_shown_is_that_of_the_library(done: Program) -> None:
     shown = done("compare", "a.json", "bb.json").out
     assert "a minus bb" in shown and "excludes zero" in shown
     assert "about the population" in shown
-    assert "count as drawn on their own" in " ".join(shown.split())
+    assert "treated as independent" in " ".join(shown.split())
     shown = done("compare", "a.json", "bb.json", "--target", "empirical").out
     assert "about the people in the data" in shown
 

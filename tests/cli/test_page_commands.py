@@ -148,7 +148,7 @@ def test_those_of_series(lapwing: Program, done: Program, tmp_path: Path) -> Non
         path.write_text(json.dumps(tally.to_document()))
     (tmp_path / "weeks" / ".DS_Store").touch()
     assert (
-        "alpha must be greater than 0"
+        "--alpha must be a number greater than 0 and at most 0.5, got 0"
         in lapwing("series", "--watch", "new.json", "-", "--alpha", "0").complaint
     )
     assert not (tmp_path / "new.json").exists()

@@ -26,6 +26,7 @@ SURVEY = "lapwing new -o {} --name x --epsilon 2 --low 0 --high 60 --bins 32 {}"
 
 BEFORE: dict[str, dict[str, list[str]]] = {
     "start/choose.md": {"verify": [SURVEY.format("survey.json", "")]},
+    "privacy/what-you-tell-people.md": {"verify": [SURVEY.format("survey.json", "")]},
     "guides/central/release-a-column.md": {},
     "guides/central/bounds.md": {},
     "guides/central/rounds.md": {},

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.cli.showing.joint import joint_document, joint_tables
+from lapwing.cli.showing.joint import joint_tables
 from lapwing.results import JointDistribution
+from lapwing.results.joint_answers import JointRequest, joint_answer
 from tests.cli.running import Program
 
 BOTH = ("--axis", "delay=delay.json", "--axis", "hour=hour.json")
@@ -51,8 +52,8 @@ def test_a_survey_of_pairs_goes_from_a_table_to_an_answer(people: Path, done: Pr
     assert joint.probability(hour=(-1, 5)) < 0.1 < joint.probability(hour=(6, 22))
     assert joint.probability(delay=(0, 30)) > 0.8
     document = json.loads(done("show", "joint.json", "--json").out)
-    assert document["kind"] == "joint-distribution" and document["people"] == 4000
-    assert document["quartiles"]["hour"]["from"][0] is None
+    assert document["kind"] == "joint-distribution" and document["reports"] == 4000
+    assert document["quantiles"]["hour"][0]["left"] is None
     done("plot", "joint.json", "-o", "picture.png")
     assert Path("picture.png").read_bytes()[:4] == b"\x89PNG"
 
@@ -140,7 +141,81 @@ def test_times_of_day_are_shown_as_times() -> None:
     clock = lw.Interval("06:00", "22:00", bins=16, unit="time-of-day")
     domain = lw.Product(start=clock, wait=lw.Integers(0, 3))
     joint = JointDistribution(domain, np.full(domain.size, 1 / domain.size))
-    by_start, by_wait = joint_tables(joint, "x", joint_document(joint, level=0.95))
+    by_start, by_wait = joint_tables(joint, "x", joint_answer(joint, JointRequest()))
     said = [list(column.cells) for table in (by_start, by_wait) for column in table.columns]
     words = " ".join(str(cell) for column in said for cell in column)
     assert "14:00:00" in words and "21600" not in words and "06:00:00 to" in words
+
+
+CLOCK = lw.Product(
+    start=lw.Interval("06:00", "22:00", bins=16, unit="time-of-day"), wait=lw.Integers(0, 9)
+)
+
+
+@pytest.fixture
+def joints(tmp_path: Path) -> Path:
+    """Two joint distributions: people wait 2 or 3 more in the second, and more in the evening."""
+    survey = lw.Survey("waits", lw.randomizers.MultiscaleBoxes(CLOCK, 4))
+    rng = np.random.default_rng(3)
+    for name, more in (("before", 0), ("after", 3)):
+        hours = rng.uniform(6, 22, 20_000)
+        waits = np.clip(rng.poisson(1 + (hours > 14) * 2) + more, 0, 9)
+        reports = survey.randomize({"start": 3600 * hours, "wait": waits})
+        survey.decode(survey.tally(reports)).save(tmp_path / f"{name}.json")
+    return tmp_path
+
+
+def test_questions_in_words_are_answered_with_times_as_times(
+    joints: Path, done: Program, lapwing: Program
+) -> None:
+    ask = (
+        *("--ask", "quantile 0.5 of start given wait at-least 3"),
+        *("--ask", "share start at-least 14:00 and wait below 2"),
+        *("--ask", "correlation"),
+    )
+    shown = done("answer", "before.json", *ask, "--json", "--csv", "answers.csv")
+    median, share, correlation = shown.document["answers"]
+    assert median["text"].count(":") >= 1 and median["value"] > "14:00"
+    assert share["low"] < share["value"] < share["high"] < 0.3
+    assert 0 < correlation["low"] < correlation["value"] < 1
+    rows = list(csv.DictReader(Path("answers.csv").read_text().splitlines()))
+    assert rows[0]["value"] == median["value"] and float(rows[1]["value"]) == share["value"]
+    said = " ".join(done("answer", "before.json", *ask).out.split())
+    assert median["text"] in said and "about the people in the data" in said
+    run = lapwing("answer", "before.json", "--ask", "median of start")
+    assert run.code != 0 and "not a question" in run.err
+    run = lapwing("answer", "before.json", "--ask", "quantile 0.5 of minute")
+    assert run.code != 0 and "not a question about start and wait" in run.err
+
+
+def test_two_joint_distributions_are_compared(
+    joints: Path, done: Program, lapwing: Program
+) -> None:
+    shown = done("compare", "after.json", "before.json", "--json", "--csv", "gap.csv").document
+    assert shown["kind"] == "joint-difference" and shown["marginals"]["wait"]["differ"] is True
+    assert 2 < shown["marginals"]["wait"]["mean"]["shift"] < 3.5
+    rows = list(csv.DictReader(Path("gap.csv").read_text().splitlines()))
+    assert sum(float(row["difference"]) for row in rows) == pytest.approx(0, abs=1e-9)
+    assert {"start from", "wait to", "low", "high", "about"} <= set(rows[0])
+    said = done("compare", "after.json", "before.json").out
+    assert "start: after minus before" in said and "wait: after minus before" in said
+    run = lapwing("compare", "after.json", "before.json", "-o", "gap.png")
+    assert run.code != 0 and "without a picture" in run.err
+    lw.load("after.json").marginal("wait").save("alone.json")
+    for files in (("after.json", "alone.json"), ("alone.json", "after.json")):
+        assert lapwing("compare", *files).code != 0
+
+
+def test_pairs_are_planned(tmp_path: Path, done: Program, lapwing: Program) -> None:
+    done("new", "--domain-only", "--low", 0, "--high", 60, "-o", "delay.json")
+    done("new", "--domain-only", "--integers", 0, 23, "-o", "hour.json")
+    both = ("--domain", "delay.json", "--domain", "when=hour.json", "--epsilon", 1)
+    shown = done("recommend", *both, "--users", 50_000, "--json").document
+    assert shown["randomizer"]["class"] == "multiscale-boxes"
+    names = [axis["name"] for axis in shown["randomizer"]["domain"]["axes"]]
+    assert names == ["delay", "when"]
+    said = done("recommend", *both, "--error", 0.02).out
+    assert "rectangle" in said and "people needed" in said and "No collector" not in said
+    for wrong in (both[:2] * 2, (*both[:4], "--domain", "hour.json")):
+        run = lapwing("recommend", *wrong, "--epsilon", 1, "--users", 1000)
+        assert run.code != 0 and "twice for two attributes" in run.err

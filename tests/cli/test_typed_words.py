@@ -90,6 +90,10 @@ WRONG: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         "--delta": ((*RELEASE, "--epsilon", "1"), ("1", "x")),
         "--mu": (RELEASE, ("0", "x")),
         "--rho": (RELEASE, ("-1", "25")),
+        "--noise-scale": (
+            ("release", "--counts", "counts.csv", "--noise", "laplace", "-o", "out.json"),
+            ("0", "x"),
+        ),
         "--dry-run": ((*RELEASE, "--epsilon", "1"), ("0",)),
         "--most": ((*RELEASE, "--epsilon", "1", "--unit", "who"), ("0", "x")),
         "--set": ((*RELEASE, "--epsilon", "1", "--mechanism", "sum-tree"), ("branching=1",)),
@@ -129,6 +133,7 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "tally.json").write_text(tally.to_json())
     made.decode(tally).save(tmp_path / "result.json")
     (tmp_path / "people.csv").write_text("age\n0.5\n0.25\n")
+    (tmp_path / "counts.csv").write_text("age,count\na,3.5\nb,2.5\n")
     reports = made.randomize([0.5, 0.25], rng=lw.seeded(1)).data
     words = f"survey={made.fingerprint} randomizer={made.randomizer.fingerprint}"
     lines = [f"{one.tobytes().hex()},north" for one in reports]

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lapwing import Categories, Interval, Product, RandomizedResponse, Reports, Survey, seeded
+from lapwing import Categories, RandomizedResponse, Reports, Survey, seeded
 from lapwing.client import Device, Gateway, Patience
 from lapwing.client.outbox import OutgoingBatch
-from lapwing.errors import ArgumentError, DomainError, MismatchError
+from lapwing.errors import ArgumentError, MismatchError
 from lapwing.protocol.messages.batch import Batch
-from lapwing.randomizers import MultiscaleBoxes
 from tests.client.small_collector import Reply, SmallCollector
 from tests.client.test_sending import AGE, BITS, TOKEN, answered
 
@@ -364,11 +363,3 @@ def test_a_token_for_a_report_that_ended_is_refused(
     with device.file.transaction() as connection:
         rows = connection.execute("SELECT token FROM batch").fetchall()
     assert [row["token"] for row in rows] == [None, None]
-
-
-def test_two_attributes_are_refused_before_the_payment(tmp_path: Path) -> None:
-    pair = Product(wait=Interval(0, 60, bins=8), hour=Interval(0, 24, bins=8))
-    device = Device.open(tmp_path, epsilon_cap=4, budget=9)
-    with pytest.raises(DomainError, match="which no collector takes yet"):
-        device.answer(Survey("pair", MultiscaleBoxes(pair, 1)), {"wait": 3, "hour": 4}, epoch="1")
-    assert not device.ledger.entries

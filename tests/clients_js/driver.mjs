@@ -17,6 +17,7 @@ const SPECIAL = { nan: NaN, infinity: Infinity, "-infinity": -Infinity, undefine
 /** What JSON cannot carry comes as {"$": word} or {"$date": milliseconds}. */
 function revived(value) {
   if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map(revived);
   if ("$date" in value) return new Date(value.$date);
   if ("$whole" in value) return BigInt(value.$whole);
   return "$" in value ? SPECIAL[value.$] : value;

@@ -16,6 +16,12 @@ SURVEYS = {
     "third": lw.Survey("third", lw.RandomizedResponse(COLORS, "1/3")),
     "kept": lw.Survey("kept", RESPONSE, segments=["north", "south"], remembered=True),
     "income": lw.Survey("income", lw.MultiscaleWave(lw.Interval(0, 1, bins=256), 1)),
+    # A report is of another cell than the value with a probability below 1e-8.
+    "asking": lw.Survey(
+        "asking",
+        lw.MultiscaleWave(lw.Interval(0, 500_000, bins=10), 20, components=[("cells", [0, 1], 1)]),
+        questions=["share above 50000"],
+    ),
 }
 TEXTS = {name: survey.to_json() for name, survey in SURVEYS.items()}
 GENEROUS = {"epsilonCap": 2, "budget": 100}

@@ -12,11 +12,9 @@ from lapwing.documents import fingerprint
 from tests.contracts.registered import RandomizerCase, randomizer_cases
 
 ELSEWHERE = {
-    "box-wave",
     "compressive-privatization",
     "general-wave",
     "local-hashing",
-    "multiscale-boxes",
     "piecewise",
     "rappor",
 }
@@ -63,5 +61,7 @@ def thresholds_of(derived: dict[str, Any]) -> Iterable[dict[str, str]]:
 
 def plain(value: Any) -> Any:
     """Return a value as the driver takes it."""
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
     value = value.item() if hasattr(value, "item") else value
     return {"$": "nan"} if value != value else value

@@ -71,6 +71,20 @@ def test_an_answer_is_kept_then_sent_as_a_batch_that_python_reads(collector: Scr
     assert ledger["spent"] == "1" and ledger["answers"][0]["state"] == "stored"
 
 
+def test_a_device_answers_a_survey_that_asks_questions(collector: Scripted) -> None:
+    survey = SURVEYS["asking"]
+    assert [each["question"] for each in json.loads(TEXTS["asking"])["asks"]] == ["share"]
+    incomes = [40_000, 50_000, 50_001, 499_000]
+    steps = [["answer", "asking", f"day-{day}", each] for day, each in enumerate(incomes)]
+    options = {"epsilonCap": 20}
+    *_, sent, ledger = _play(collector, *steps, ["send"], ["ledger"], options=options)
+    assert len(sent) == 4 and ledger["spent"] == "80"
+    batches = [Batch.from_bytes(body) for _, _, body in collector.uploads]
+    reports = [batch.to_reports(survey.randomizer.fingerprint) for batch in batches]
+    tally = sum(map(survey.tally, reports[1:]), survey.tally(reports[0]))
+    assert survey.decode(tally).answer(survey.questions[0]).value == pytest.approx(0.5, abs=1e-3)
+
+
 def test_a_repeat_within_an_epoch_sends_nothing_new_whatever_the_value(collector: Scripted) -> None:
     steps = [["answer", "income", "a", value / 20] for value in range(20)]
     *answers, _, after, ledger = _play(

@@ -25,8 +25,9 @@ from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError, LapwingError
 from lapwing.papers.baselines import PrefixHashing, StochasticRounding
+from lapwing.papers.functional_approximation import PolynomialProjection
 from lapwing.papers.functional_approximation.plain_curves import CurveSum, SortedPoints
-from lapwing.papers.square_wave import GeneralWave
+from lapwing.papers.square_wave import GeneralWave, TreeConsistency
 from lapwing.papers.wavelet.signed_subset_selection import SignedSubsetSelection
 from lapwing.protocol.domains.domain_documents import DOMAINS
 from lapwing.protocol.domains.hashed_strings import HashedStrings
@@ -224,6 +225,28 @@ def test_a_truth_value_is_typed_as_true_or_false(word: str) -> None:
         make_with_settings(lw.LeastSquares, settings=[f"signed={word}"])
     made = make_with_settings(lw.LeastSquares, settings=["signed=TRUE"])
     assert made == lw.LeastSquares(signed=True)
+
+
+@each(
+    ("setting", "said"),
+    [
+        ("limit=true", "limit must be a whole number of at least 1, got true"),
+        ("limit=2.50", "limit must be a whole number of at least 1, got 2.50"),
+        ("limit=1e3", "limit must be a whole number of at least 1, got 1e3"),
+        ("limit=many", "limit must be a whole number of at least 1, got 'many'"),
+        ("signed=0", "signed must be true or false, got 0"),
+    ],
+)
+def test_a_refused_setting_is_shown_as_it_was_typed(setting: str, said: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        make_with_settings(TreeConsistency, settings=[setting])
+    assert str(refused.value) == said
+
+
+@each("setting", ["basis=5", "basis=[1, 2]", "basis=[[]]"])
+def test_a_basis_of_a_wrong_kind_is_refused(setting: str) -> None:
+    with pytest.raises(ArgumentError):
+        make_with_settings(PolynomialProjection, settings=[setting])
 
 
 def test_a_hashing_randomizer_keeps_its_bits() -> None:

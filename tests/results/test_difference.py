@@ -149,7 +149,7 @@ def test_whom_it_is_about_and_who_is_in_both_are_two_questions() -> None:
     # Asked for nothing: about the population, and the privacy costs add up.
     made = first.difference(second)
     assert (made.people, made.target) == ("same", "population")
-    assert "count as drawn on their own" in made.summary()
+    assert "treated as independent" in made.summary()
 
 
 SHARE, SIDE = 0.3, 1500

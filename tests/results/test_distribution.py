@@ -278,51 +278,6 @@ def test_the_band_of_labels_holds_the_shares() -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"format": "lapwing-tally"},
-        {"version": 2},
-        {"version": True},
-        {"domain": None},
-        {"domain": {"class": "interval"}},
-        {"mass": None},
-        {"mass": "12345678"},
-        {"mass": {"a": 1}},
-        {"mass": [True] + [0] * 7},
-        {"mass": [None] + [0.125] * 7},
-        {"mass": [10**400] + [0] * 7},
-        {"mass": [[0.125]] * 8},
-        {"mass": [0.5, 0.5]},
-        {"mass": [-1] + [0.25] * 7},
-        {"reports": -1},
-        {"reports": 1.5},
-        {"reports": "3"},
-        {"reports": True},
-        {"guarantee": 0},
-        {"guarantee": {}},
-        {"guarantee": {"epsilon": "1e999999999"}},
-        {"provenance": None},
-        {"provenance": [["a", 1]]},
-        {"uncertainty": 0},
-        {"uncertainty": []},
-        {"uncertainty": {}},
-        {"more": 1},
-    ],
-)
-def test_wrong_content_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(FormatError):
-        Distribution.from_document({**DECODED["wave"].to_document(), **change})
-
-
-@pytest.mark.parametrize("key", DECODED["wave"].to_document())
-def test_no_key_may_be_absent(key: str) -> None:
-    document = DECODED["wave"].to_document()
-    del document[key]
-    with pytest.raises(FormatError):
-        Distribution.from_document(document)
-
-
-@pytest.mark.parametrize(
     "text", ["", "{", "[]", "3", '{"format": "lapwing-distribution"}', b"\xff"]
 )
 def test_damaged_texts_are_refused(text: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, Guarantee, HashedStrings, HeavyHitters, Integers
-from lapwing.errors import ArgumentError, FormatError
+from lapwing.errors import ArgumentError
 
 PROMISE = Guarantee(Fraction(1), Fraction(0), "replace-one", "local")
 
@@ -103,44 +102,6 @@ def test_intervals() -> None:
     for wrong in ({"level": 0}, {"level": 1}, {"kind": "both"}, {"target": "nobody"}):
         with pytest.raises(ArgumentError):
             found().confidence_band(**wrong)  # type: ignore[arg-type]
-
-
-def test_json_both_ways() -> None:
-    for one in (found(), found(labels=["a", "b", "c"], expected_false=None, guarantee=None)):
-        again = HeavyHitters.from_json(one.to_json())
-        assert again.to_document() == one.to_document() and again.values == one.values
-
-
-def test_damaged_documents_are_refused() -> None:
-    document = found().to_document()
-    changes: list[dict[str, Any]] = [
-        {"version": 2},
-        {"format": "lapwing-distribution"},
-        {"extra": 1},
-        {"symbols": [7, 7, 3]},
-        {"symbols": [7, 2.5, 3]},
-        {"symbols": [7, 2**70, 3]},
-        {"symbols": "many"},
-        {"shares": [0.5, True, 0.0625]},
-        {"shares": [0.1, 0.2, 0.3]},
-        {"threshold": None},
-        {"searched": 2},
-        {"searched": 1.5},
-        {"reports": -1},
-        {"labels": ["a"]},
-        {"labels": [1, 2, 3]},
-        {"guarantee": {}},
-        {"domain": {"class": "circle"}},
-        {"provenance": []},
-    ]
-    for change in changes:
-        with pytest.raises(FormatError):
-            HeavyHitters.from_document({**document, **change})
-    for key in document:
-        with pytest.raises(FormatError):
-            HeavyHitters.from_document({k: v for k, v in document.items() if k != key})
-    with pytest.raises(FormatError):
-        HeavyHitters.from_json(json.dumps([document]))
 
 
 def test_frozen_and_quiet() -> None:

@@ -184,7 +184,7 @@ def with_a_found_atom() -> Distribution:
 def test_a_found_atom_is_marked_at_the_foot_where_no_mark_hides_the_curve() -> None:
     made = with_a_found_atom()
     ax = draw(made._pictures()[-1])
-    mark = lines(ax)["bin with a found atom"]
+    mark = lines(ax)["bin with a detected atom"]
     assert mark.get_xdata().tolist() == [41]
     place = ax.transAxes.inverted().transform(mark.get_transform().transform(mark.get_xydata()))
     assert place[0, 1] < 0.05 and mark.get_marker() == "|"
@@ -198,7 +198,7 @@ def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
     truth = Distribution.of_counts(np.where(np.arange(32) == 20, 20_000, 1000), made.domain)
     ax = draw(made._pictures(truth=truth)[0])
     (stem,) = next(
-        each.get_segments() for each in ax.collections if "found" in str(each.get_label())
+        each.get_segments() for each in ax.collections if "detected" in str(each.get_label())
     )
     (atom,) = made.atoms
     assert 2 * stem[1] == pytest.approx([82, min(atom.share, 2 * ax.get_ylim()[1] / 1.1)])
@@ -208,7 +208,7 @@ def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
     assert np.dot(heights, np.diff(edges)) == pytest.approx(1 - atom.share)
     named = [text.get_text() for text in ax.get_legend().get_texts()]
     band = "95 % band (simultaneous)"
-    assert named == ["estimate", band, "found atom (right scale)", "truth"]
+    assert named == ["estimate", band, "detected atom (right scale)", "truth"]
     assert [text.get_text() for text in ax.texts] == [f"{atom.share:.0%}".replace("%", " %")]
 
 

@@ -243,7 +243,8 @@ def compare(site: Site, batches: list[Made]) -> int:
 
 @pytest.mark.service
 def test_reports_are_counted_once_or_wait_whoever_answers(memory: Path) -> None:
-    soak(memory, python=120, javascript=48, piles=6)
+    # 636 of the requests meet one of 32 lies: by chance one is absent below 1e-7.
+    soak(memory, python=72, javascript=24, piles=4)
 
 
 @pytest.mark.soak

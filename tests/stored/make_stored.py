@@ -34,11 +34,13 @@ from lapwing import (
     Product,
     RandomizedResponse,
     Rappor,
+    Release,
     SquareWave,
     SubsetSelection,
     Survey,
     Watch,
     decode_series,
+    read_counts,
     seeded,
     simulate,
 )
@@ -372,14 +374,28 @@ def site(number: int) -> ExactCounts:
 
 def write_release(folder: Path, mechanism: Mechanism, promise: Promise) -> None:
     """Write a release of one site, or of two where they add, and what it says."""
-    folder.mkdir()
     release = mechanism.release(site(1), promise, rng=seeded(1))
     if mechanism.linear:
         release += mechanism.release(site(2), promise, rng=seeded(2))
+    write_made(folder, release)
+
+
+def write_read_counts(folder: Path) -> None:
+    """Write noisy counts of another library, whose guarantee is stated by its maker."""
+    counts = [212.25, 409.125, 288.75, 101.5, -3.5]
+    domain = Interval(edges=[0, 18, 40, 65, 100], missing="bin")
+    stated = Guarantee(1, "1e-9", "replace-one", "central")
+    read = read_counts(domain, counts, noise="gaussian", scale="4.5", guarantee=stated)
+    write_made(folder, read.release)
+
+
+def write_made(folder: Path, release: Release) -> None:
+    """Write a release, and what it says."""
+    folder.mkdir()
     (folder / "release.json").write_text(release.to_json(), "utf-8")
     made = Publication(release).distribution
     found = {
-        "mechanism": mechanism.name,
+        "mechanism": release.mechanism.name,
         "fingerprint": release.fingerprint,
         "answers": release.answers.tolist(),
         "people": release.people,
@@ -511,6 +527,7 @@ def main() -> None:
             write_series(FOLDER / name, survey)
             sys.stdout.write(f"wrote {name}\n")
     others = {
+        "release-read-counts": write_read_counts,
         "summary": write_summary,
         "heavy-hitters": write_heavy_hitters,
         "watch": write_watch,

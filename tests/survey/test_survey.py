@@ -255,21 +255,6 @@ def test_thresholds_that_do_not_match_are_refused_with_any_fingerprint(name: str
                 Survey.from_document(broken)
 
 
-@pytest.mark.parametrize("name", SURVEYS)
-def test_no_key_may_be_absent(name: str) -> None:
-    document = SURVEYS[name].to_document()
-    for part, keys in (
-        ("", document),
-        ("randomizer", document["randomizer"]),
-        ("derived", document["derived"]),
-    ):
-        for key in keys:
-            broken = copy.deepcopy(document)
-            del (broken[part] if part else broken)[key]
-            with pytest.raises(FormatError):
-                Survey.from_document(broken)
-
-
 @STEADY
 @given(st.integers(0, 10**6), st.binary(max_size=3))
 def test_damaged_texts_raise_one_kind_of_error(position: int, junk_bytes: bytes) -> None:

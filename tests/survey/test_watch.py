@@ -153,5 +153,5 @@ def test_a_damaged_state_and_a_wrong_level_are_refused(seen: Any) -> None:
         with pytest.raises(FormatError):
             lw.Watch.from_document({**document, key: value})
     for alpha in (0, 0.6, True, "x"):
-        with pytest.raises(ArgumentError, match="alpha must be greater than 0"):
+        with pytest.raises(ArgumentError, match="alpha must be a number greater than 0"):
             lw.Watch(alpha)  # type: ignore[arg-type]

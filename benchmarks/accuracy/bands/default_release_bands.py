@@ -175,7 +175,7 @@ def decoded(
         for site, one in enumerate(each)
     ]
     release = reduce(add, releases)
-    return release_decoder(mechanism).decode(release.channel, release), drawn
+    return release_decoder(mechanism, release.domain).decode(release.channel, release), drawn
 
 
 def covered(

@@ -120,7 +120,9 @@ def measure(
                     mechanism = recommended_mechanism(curated, promise)
                     exact = ExactCounts(curated, counts)
                     release = mechanism.release(exact, promise, rng=seeded(seed))
-                    found = release_decoder(mechanism).decode(release.channel, release)
+                    found = release_decoder(mechanism, release.domain).decode(
+                        release.channel, release
+                    )
                     one = judged(found, counts, middles)
                 each.append({key: float(value) for key, value in one.items()})
             cells.append(

@@ -135,7 +135,7 @@ def _distances(
     counts[:size] = np.random.default_rng(who).multinomial(rows, masses(column, size))
     noise = crc32(repr((who, str(promise), str(mechanism))).encode())
     release = mechanism.release(ExactCounts(domain, counts), promise, rng=seeded(noise))
-    mass = quick_release_decoder(mechanism).decode(release.channel, release).mass
+    mass = quick_release_decoder(mechanism, release.domain).decode(release.channel, release).mass
     gaps = np.abs(np.cumsum(mass - counts / rows))
     return float(f"{gaps.mean():.4g}"), float(f"{gaps.max():.4g}")
 

@@ -1,29 +1,26 @@
-"""What the pages by hand say of a paper's sentences, written between their marks.
+"""What the documentation says of the papers' sentences: counts in its pages, and one table.
 
 ``<!-- paper: square_wave -->`` up to ``<!-- end -->`` holds how many sentences the paper has, by
-verdict. ``<!-- sentences: square_wave, holds -->`` up to ``<!-- end of sentences -->`` is the table
-of those that hold; with ``others`` in place of ``holds`` it is that of the rest, with the numbers
-behind each verdict. Papers are named by the folders of their scripts. A mark is on a page once.
+verdict. Papers are named by the folders of their scripts. The table, ``docs/papers/sentences.csv``,
+has a row for every sentence of every paper, with its verdict and the numbers behind it.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Sequence
 
 from benchmarks.accuracy.papers.index import anchor, told
 from benchmarks.accuracy.papers.judged import FOLDER, Judged
 from benchmarks.isolated import script
-from benchmarks.markdown import table
-from benchmarks.verdicts import HOLDS, Claim, Sentence, sentences
+from benchmarks.verdicts import Claim, Sentence, sentences
 
-OTHERS = "others"
+COLUMNS = ("paper", "where", "sentence", "verdict", "cells", "measured", "columns", "tables")
+"""Of the table of sentences."""
 
 _COUNT = re.compile(r"(<!-- paper: (\w+) -->).*?(<!-- end -->)")
-_TABLE = re.compile(
-    r"(<!-- sentences: (\w+), (\w+) -->\n).*?(<!-- end of sentences -->)", re.DOTALL
-)
-_MARK = re.compile(r"<!-- (?:paper|sentences): [^>]+ -->")
 _REFERS = re.compile(
     r"^(There|It|In its|Especially)\b|\b(there|addresses it|they also|its relative)\b"
     r"|\bit (is followed|is generally followed|performs|significantly)\b"
@@ -31,86 +28,92 @@ _REFERS = re.compile(
 """Sentences that are understood only after those before them."""
 
 
-def with_sentences(text: str, every: Sequence[Judged]) -> str:
-    """Return a page with what stands between its marks written anew from the judged claims.
+def with_counts(text: str, every: Sequence[Judged]) -> str:
+    """Return a page with the counts between its marks written anew from the judged claims.
 
     Raises
     ------
     ValueError
-        If a mark names no paper, or no part of its sentences, or is on the page twice.
+        If a mark names no paper.
     """
-    marks = _MARK.findall(text)
-    if twice := sorted({mark for mark in marks if marks.count(mark) > 1}):
-        raise ValueError(f"a page has {twice[0]} twice, so it would say the same twice")
 
     def counted(mark: re.Match[str]) -> str:
         verdicts = [sentence.verdict for sentence in sentences(_claims(mark[2], every))]
         return f"{mark[1]}Of {len(verdicts)} sentences: {told(verdicts)}.{mark[3]}"
 
-    def listed(mark: re.Match[str]) -> str:
-        return f"{mark[1]}\n{_rows(mark[2], mark[3], every)}\n\n{mark[4]}"
-
-    return _TABLE.sub(listed, _COUNT.sub(counted, text))
+    return _COUNT.sub(counted, text)
 
 
 def _claims(paper: str, every: Sequence[Judged]) -> list[Claim]:
-    found = [one.claim for one in every if one.paper == paper]
-    if not found:
+    claims = [judged.claim for judged in every if judged.paper == paper]
+    if not claims:
         raise ValueError(f"no paper {paper!r} has sentences")
-    return found
+    return claims
 
 
-def _rows(paper: str, which: str, every: Sequence[Judged]) -> str:
-    """Return the table of a paper's sentences that hold, or of the others with their numbers."""
-    if which not in (HOLDS, OTHERS):
-        raise ValueError(f"sentences are those that hold or the others, not {which!r}")
-    measured = {(one.claim.where, one.claim.text): one.benchmark for one in every}
-    alone = {id(one.claim) for one in every if one.stand_in and one.paper == paper}
-    worth_saying = any(
-        id(claim) not in alone and not claim.arithmetic for claim in _claims(paper, every)
-    )
+def as_csv(every: Sequence[Judged]) -> str:
+    """Return the table of all sentences, in the order of the papers' folders.
+
+    A sentence that is understood only after others has these before it, in brackets. *cells* says
+    how many meet and fail it, of each reading. *columns* names what a verdict rests on where that
+    is a stand-in alone, or arithmetic. *tables* is the part of the repository with the numbers.
+    """
+    written = io.StringIO()
+    table = csv.writer(written, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for paper in sorted({judged.paper for judged in every}):
+        table.writerows(_rows(paper, [judged for judged in every if judged.paper == paper]))
+    return written.getvalue()
+
+
+def _rows(paper: str, every: Sequence[Judged]) -> list[list[str]]:
+    benchmarks = {(judged.claim.where, judged.claim.text): judged.benchmark for judged in every}
+    stand_ins = {id(judged.claim) for judged in every if judged.stand_in}
     rows: list[list[str]] = []
     before: list[str] = []
-    for sentence in sentences(_claims(paper, every)):
-        text = sentence.claims[0].text
-        if not _REFERS.search(text):
-            before = []
-        context = f"[*{' '.join(before)}*] " if before else ""
-        before = [*before, text]
-        if (sentence.verdict == HOLDS) == (which == HOLDS):
-            first = sentence.claims[0]
-            heading = _heading(measured[first.where, first.text], first.where)
-            page = f"benchmarks/{FOLDER}{paper}/README.md#{anchor(heading)}"
-            said = _numbers(sentence) if which == OTHERS else _cells(sentence)
-            stands_in = all(id(claim) in alone for claim in sentence.claims if claim.cells)
-            marked = ", on stand-ins alone" if stands_in and worth_saying else ""
-            if all(claim.arithmetic for claim in sentence.claims):
-                marked = ", arithmetic"
-            rows.append([f"{{source}}`{first.where} <{page}>`{marked}", f"{context}*{text}*", said])
-    return table(["in the paper", "the sentence", "here"], rows, texts=3) if rows else "None."
+    for sentence in sentences(judged.claim for judged in every):
+        claim = sentence.claims[0]
+        before = before if _REFERS.search(claim.text) else []
+        context = f"[{' '.join(before)}] " if before else ""
+        before = [*before, claim.text]
+        heading = _heading(benchmarks[claim.where, claim.text], claim.where)
+        tables = f"benchmarks/{FOLDER}{paper}/README.md#{anchor(heading)}"
+        of = _columns(sentence, stand_ins)
+        verdict, cells, measured = sentence.verdict, _cells(sentence), _numbers(sentence)
+        rows.append(
+            [paper, claim.where, context + claim.text, verdict, cells, measured, of, tables]
+        )
+    return rows
 
 
 def _heading(benchmark: str, where: str) -> str:
     """Return the heading of the part of a paper's page that measures a place of the paper."""
     module = script(benchmark)
-    of = {entry.where: entry.heading for entry in getattr(module, "INDEX", ())}
-    return str(of.get(where, module.TITLE))
+    headings = {entry.where: entry.heading for entry in getattr(module, "INDEX", ())}
+    return str(headings.get(where, module.TITLE))
 
 
-def _numbers(sentence: Sentence) -> str:
-    """Return the verdict of a sentence with the numbers of each reading of it."""
-    lines = [claim.counted() for claim in sentence.claims]
-    if len(lines) > 1:
-        lines.insert(0, f"**{sentence.verdict.capitalize()}**, of these readings:")
-    return "<br>".join(lines)
+def _columns(sentence: Sentence, stand_ins: set[int]) -> str:
+    if all(claim.arithmetic for claim in sentence.claims):
+        return "arithmetic"
+    measured = [claim for claim in sentence.claims if claim.cells]
+    return "stand-ins alone" if all(id(claim) in stand_ins for claim in measured) else ""
 
 
 def _cells(sentence: Sentence) -> str:
     """Return in how many cells each reading of a sentence is met, and fails."""
-    lines = []
+    readings = []
     for claim in sentence.claims:
         met, failed, _ = claim.counts
         form = f"{claim.form}: " if claim.form else ""
         failing = f", failed in {failed}" if failed else ""
-        lines.append(f"{form}met in {met} of {len(claim.cells)} cells{failing}")
-    return "<br>".join(lines)
+        readings.append(f"{form}met in {met} of {len(claim.cells)}{failing}")
+    return "; ".join(readings)
+
+
+def _numbers(sentence: Sentence) -> str:
+    """Return the numbers behind each reading of a sentence."""
+    readings = [claim for claim in sentence.claims if claim.evidence]
+    return " ".join(
+        f"{claim.form}: {claim.evidence}" if claim.form else claim.evidence for claim in readings
+    )

@@ -3,7 +3,7 @@
 // Arithmetic is that of 64-bit floats in the order of the report format, so that a value on an edge
 // is in the same bin on every device, bit for bit (of a logarithmic scale to the last places).
 
-import { demand, isWhole, requireKeys } from "./documents.mjs";
+import { demand, isPrintable, isWhole, requireKeys } from "./documents.mjs";
 import { DomainError, UnsupportedError } from "./errors.mjs";
 import { comparedLabel, comparedText, labelText, requireRules } from "./labels.mjs";
 import { sha256OfText } from "./sha256.mjs";
@@ -36,6 +36,7 @@ export function requireFew(symbols) {
 class Domain {
   ordered = false;
   circular = false;
+  first = 0; // of the symbols that are neither outside the range nor missing; `inside` of them
 
   constructor(document, missing) {
     this.document = document;
@@ -99,6 +100,7 @@ class Categories extends Domain {
       this.numbers = null;
       this.legal = labels;
     }
+    this.inside = this.legal;
     this.other = Object.hasOwn(document, "other") ? this.#known(other) : -1;
     demand(this.other >= 0 || !Object.hasOwn(document, "other"), "other must be one of the labels");
   }
@@ -161,7 +163,9 @@ class Integers extends Domain {
     demand(low <= high && high - low < MOST_BINS, "there must be 1..2^24 numbers from low to high");
     requireOutside(document);
     this.overflow = document.outside === "overflow";
-    this.legal = high - low + 1 + (this.overflow ? 2 : 0);
+    this.first = Number(this.overflow);
+    this.inside = high - low + 1;
+    this.legal = this.inside + (this.overflow ? 2 : 0);
   }
 
   symbol(value) {
@@ -252,6 +256,7 @@ class Interval extends Domain {
       bins <= MOST_LISTED ? Float64Array.from({ length: bins + 1 }, (_, i) => this.edge(i)) : null;
     this.#requireWide();
     this.overflow = document.outside === "overflow";
+    this.first = Number(this.overflow);
     this.inside = this.#split() ? this.#pieces.symbols : bins;
     this.legal = this.inside + (this.overflow ? 2 : 0);
   }
@@ -380,11 +385,68 @@ class Interval extends Domain {
   }
 }
 
+/** Pairs of two attributes: a cell for each symbol of the first axis with each of the second. */
+class Product {
+  ordered = false;
+  circular = false;
+
+  constructor(document) {
+    requireKeys(document, ["class", "axes"], [], "a product");
+    this.document = document;
+    const rows = Array.isArray(document.axes) ? document.axes : [];
+    for (const row of rows) requireKeys(row, ["name", "domain"], [], "an axis");
+    demand(
+      rows.length === 2 &&
+        rows.every(({ name }) => isPrintable(name, 100) && !RESERVED.includes(name)) &&
+        rows[0].name !== rows[1].name,
+      "a product must have two axes with different names of 1 to 100 printable characters",
+    );
+    const legal = ["interval", "integers", "categories"];
+    demand(
+      rows.every(({ domain }) => legal.includes(domain?.class)),
+      `an axis must be one of ${legal.join(", ")}`,
+    );
+    this.axes = rows.map(({ name, domain }) => ({ name, domain: buildDomain(domain) }));
+    requireFew(this.size);
+  }
+
+  get size() {
+    return this.axes[0].domain.size * this.axes[1].domain.size;
+  }
+
+  /** Return the cell of a pair: an array of two values, or an object by the names of the axes. */
+  index(pair) {
+    const names = this.axes.map(({ name }) => name);
+    const values = Array.isArray(pair)
+      ? pair
+      : names.filter((name) => Object.hasOwn(pair ?? {}, name)).map((name) => pair[name]);
+    if (values.length !== 2) {
+      throw new DomainError(
+        `a value must be a pair of ${names.join(" and ")}: an array of two values, or an object ` +
+          "with both names",
+      );
+    }
+    const [row, column] = this.axes.map(({ name, domain }, i) => {
+      try {
+        return domain.index(values[i]);
+      } catch (error) {
+        if (error instanceof DomainError) error.message = `axis ${name}: ${error.message}`;
+        throw error;
+      }
+    });
+    return row * this.axes[1].domain.size + column;
+  }
+}
+
+/** Names of an axis that questions have a meaning of their own for. */
+const RESERVED = ["self", "cls", "level"];
+
 const DOMAINS = Object.assign(Object.create(null), {
   interval: Interval,
   integers: Integers,
   categories: Categories,
   "hashed-strings": HashedStrings,
+  product: Product,
 });
 
 function requireOutside(document) {

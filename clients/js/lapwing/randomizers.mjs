@@ -108,7 +108,7 @@ function nearThreshold(derived, name, odds, near, far) {
 // Reports that are one code.
 
 /** Two levels: near with the threshold's probability, then uniform inside or outside. */
-class TwoLevel {
+export class TwoLevel {
   constructor(kind, derived, odds, { points, near, outputs, ...more }) {
     demand(outputs <= MOST_OUTPUTS, `at most 2^26 outputs can be counted, got ${outputs}`);
     const width = codeWidth(outputs);
@@ -425,10 +425,9 @@ export class Mixture {
     const coin = words.high;
     let group = 0;
     while (this.ends[group] <= coin) group += 1;
-    const { made, cells, starts } = this.parts[group];
+    const { made, cells, cell = cellOf } = this.parts[group];
     bytes[at] = group;
-    const cell = starts === null ? cellOf(symbol, cells, this.symbols) : cellFrom(symbol, starts);
-    made.write(cell, words, bytes, at + 1);
+    made.write(cell(symbol, cells, this.symbols), words, bytes, at + 1);
   }
 
   check(bytes, at) {
@@ -440,9 +439,6 @@ export class Mixture {
     }
   }
 }
-
-/** Return the last cell that begins at a symbol or before it. */
-const cellFrom = (symbol, starts) => starts.filter((start) => start <= symbol).length - 1;
 
 /** Return floor(symbol * cells / symbols), exactly. */
 function cellOf(symbol, cells, symbols) {

@@ -2,6 +2,7 @@
 // Where a size follows from epsilon by a floating-point formula, the stated one is taken if it is
 // one that the formula gives.
 
+import { BoxWave, cellBlocks } from "./boxes.mjs";
 import { demand, isWhole, requireKeys } from "./documents.mjs";
 import {
   AffineSubsetSelection,
@@ -26,11 +27,9 @@ const MOST_ELEMENTS = 2 ** 16;
 
 /** What Lapwing has and this module has not. */
 export const ELSEWHERE = [
-  "box-wave",
   "compressive-privatization",
   "general-wave",
   "local-hashing",
-  "multiscale-boxes",
   "piecewise",
   "rappor",
 ];
@@ -42,6 +41,12 @@ export const HASHING = ["linear-hashing", "prefix-hashing"];
 function requireKnobs(asked, knobs) {
   requireKeys(asked, ["class", "domain", "epsilon", ...knobs], [], "the randomizer");
 }
+
+function requirePair(domain) {
+  demand(domain.axes !== undefined, "this randomizer is for a product of two axes");
+}
+
+const isShare = (share) => Number.isFinite(share) && share > 0 && share <= 1;
 
 function requireOrder(domain, ordered) {
   demand(domain.ordered === ordered, `this randomizer is for ${ordered ? "numbers" : "labels"}`);
@@ -160,9 +165,7 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
       ["wave", "subset", "affine", "cells"].includes(kind) &&
       rest.length === 0 &&
       legalScale(kind, scale) &&
-      Number.isFinite(share) &&
-      share > 0 &&
-      share <= 1;
+      isShare(share);
     demand(
       domain.size >= 8 &&
         Array.isArray(components) &&
@@ -178,7 +181,51 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
       domain,
       made,
       components.map(([, , share]) => share / total),
-      components.map(([kind, starts]) => (kind === "cells" ? starts : null)),
+      components.map(([kind, starts]) => (kind === "cells" ? cellFrom(starts) : undefined)),
+    );
+  },
+
+  "box-wave": ({ asked, derived, domain, odds }) => {
+    requireKnobs(asked, ["widths"]);
+    requirePair(domain);
+    return { made: new BoxWave(derived, odds, domain, asked.widths) };
+  },
+
+  "multiscale-boxes": ({ asked, derived, domain, odds }) => {
+    requireKnobs(asked, ["components"]);
+    requirePair(domain);
+    const { components } = asked;
+    const isSize = (size) => size === null || isWhole(size, 1, Number.MAX_SAFE_INTEGER);
+    demand(
+      Array.isArray(components) &&
+        components.every(
+          (row) =>
+            Array.isArray(row) &&
+            row.length === 3 &&
+            ["box", "blocks"].includes(row[0]) &&
+            Array.isArray(row[1]) &&
+            row[1].length === 2 &&
+            row[1].every(isSize) &&
+            isShare(row[2]),
+        ),
+      'the components must be ["box" or "blocks", [size or null, size or null], share]',
+    );
+    const total = components.reduce((sum, [, , share]) => sum + share, 0);
+    const groups = groupsOf(derived, components.length);
+    const blocks = components.map(([kind, pair]) =>
+      kind === "blocks" ? cellBlocks(domain, pair) : null,
+    );
+    const made = groups.map((group, i) => {
+      if (blocks[i]) return setPart(group, blocks[i].cells, odds, BITS_OF_CELLS, MOST_ELEMENTS);
+      checkPart(group, "box-wave", domain.size);
+      return new BoxWave(group.derived, odds, domain, components[i][1]);
+    });
+    return mixture(
+      derived,
+      domain,
+      made,
+      components.map(([, , share]) => share / total),
+      blocks.map((one) => one?.cellOf),
     );
   },
 
@@ -300,12 +347,20 @@ function component(group, [kind, scale], symbols, odds) {
     return new LineWave(group.derived, odds, symbols, half);
   }
   const cells = kind === "cells" ? scale.length : scale;
+  const bits = { affine: 0, cells: BITS_OF_CELLS, subset: Infinity }[kind];
+  return setPart(group, cells, odds, bits);
+}
+
+/** Return a part that reports one cell or a set of cells: by name where it has more than `bits`. */
+function setPart(group, cells, odds, bits, mostNamed = Infinity) {
+  demand(cells >= 2, "a part must have at least two cells");
+  const epsilon = approximate(odds);
   const found = sizes.setSizes(cells, epsilon);
   if (group.randomizer === "randomized-response") {
     oneOf(found, 1, "randomizer");
     return part(group, group.randomizer, cells, RandomizedResponse, odds);
   }
-  if (kind === "affine" || (kind === "cells" && cells > BITS_OF_CELLS)) {
+  if (cells > bits && cells <= mostNamed) {
     checkPart(group, "affine-subset-selection", cells);
     const members = oneOf(
       sizes.setSizes(fieldSize(cells), epsilon),
@@ -354,7 +409,10 @@ function part(group, name, cells, Made, odds, ...more) {
   return new Made(group.derived, odds, cells, ...more);
 }
 
-function mixture(derived, domain, made, shares, starts = []) {
+/** Return a function to the last cell that begins at a symbol or before it. */
+const cellFrom = (starts) => (symbol) => starts.filter((start) => start <= symbol).length - 1;
+
+function mixture(derived, domain, made, shares, cellFunctions = []) {
   const whole = derived.groups.map(({ share }) => share);
   demand(
     sizes.areShares(whole, shares),
@@ -363,7 +421,7 @@ function mixture(derived, domain, made, shares, starts = []) {
   const parts = made.map((one, i) => ({
     made: one,
     cells: derived.groups[i].cells,
-    starts: starts[i] ?? null,
+    cell: cellFunctions[i],
     share: whole[i],
   }));
   return { made: new Mixture(derived, domain.size, parts) };

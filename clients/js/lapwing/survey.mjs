@@ -157,9 +157,11 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
 
 /** Return whether a place of a survey holds any number, so that it may be written as 1.0. */
 function isFloat(holder, key, path) {
-  const [first, second, third] = path;
+  const [first, second] = path;
   if (first === "derived") return true;
   if (first !== "randomizer") return false;
+  // An axis of a pair is a domain of its own, at randomizer.domain.axes[i].domain.
+  const third = path[2] === "axes" ? path[5] : path[2];
   if (second === "domain") {
     const ends = third === undefined && ["low", "high"].includes(key);
     return ends ? holder.class === "interval" : ["atoms", "edges"].includes(third);

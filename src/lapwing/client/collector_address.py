@@ -26,7 +26,6 @@ from lapwing.errors import (
     MismatchError,
     MissingExtraError,
 )
-from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import (
     ALREADY,
     EPOCH_NAME,
@@ -621,13 +620,8 @@ def _most_symbols(sizes: dict[str, Any], *, hashed: bool) -> int:
 
 
 def check_size(survey: Survey) -> None:
-    """Refuse a survey of more symbols than a device takes, or of what no collector takes."""
+    """Refuse a survey of more symbols than a device takes."""
     randomizer = survey.randomizer
-    if isinstance(randomizer.domain, Product):
-        raise DomainError(
-            f"{survey.name!r} asks for two attributes together, which no collector takes yet. It "
-            "was not answered, and nothing was paid"
-        )
     if randomizer.collects == "counts" and randomizer.domain.size > MOST_SYMBOLS:
         raise DomainError(_TOO_MANY)
 

@@ -355,7 +355,8 @@ class Device:
         survey : Survey
             Survey to be answered.
         value : Any
-            Value of the person, of the survey's domain. It is secret.
+            Value of the person, of the survey's domain. It is secret. Of a pair of attributes it is
+            ``(800, "09:00")``, or ``{"ms": 800, "hour": "09:00"}`` by the names of the axes.
         epoch : str
             Name of the epoch. :meth:`epochs` says which is open. A device that has no list of the
             last day takes any name, and its answer waits until the collector has the epoch.
@@ -382,8 +383,7 @@ class Device:
             or the survey needs a token. Also when a token comes for a report that ended without
             being stored.
         DomainError
-            When the survey's domain refuses the value, has more symbols than a device takes, or
-            has two attributes, which no collector takes yet.
+            When the survey's domain refuses the value or has more symbols than a device takes.
         PrivacyError
             When the survey costs more than the cap, or a changed value is refused.
         BudgetError

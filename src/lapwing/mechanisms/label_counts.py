@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import From
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.sums import CellSums
-from lapwing.mechanisms.linear_mechanism import LinearMechanism
+from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_part
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.release import Release
+
+FINEST = 2**20
+"""Most steps of a row. Continuous noise differs from noise in such steps by far less than a row."""
 
 MOST_SYMBOLS = 2**20
 """A release is a list of numbers that people send and read. Noise takes a microsecond each."""
@@ -27,9 +33,12 @@ class CountStrategy:
     ----------
     size : int
         Symbols.
+    steps : int
+        Answers per row.
     """
 
     size: int
+    steps: int = 1
 
     @property
     def operator(self) -> CellSums:
@@ -38,12 +47,12 @@ class CountStrategy:
 
     @property
     def largest(self) -> int:
-        """Counts are taken as they are."""
-        return 1
+        """A row is so many steps."""
+        return self.steps
 
     def answers(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the counts."""
-        return np.array(counts, dtype=np.int64)
+        """Return the counts, in steps."""
+        return np.array(counts, dtype=np.int64) * self.steps
 
     def sensitivity(self, neighbors: Neighbors) -> Sensitivity:
         """Return it: a row that changes its symbol changes two counts, one that comes changes one.
@@ -51,7 +60,7 @@ class CountStrategy:
         Every pair of symbols gives the same, so there is no worst pair to look for.
         """
         changed = 2 if neighbors == "replace-one" and self.size > 1 else 1
-        return Sensitivity(changed, changed)
+        return Sensitivity(changed * self.steps**2, changed * self.steps)
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,9 @@ class LabelCounts(LinearMechanism):
     ----------
     noise : {"normal", "laplace"}, optional
         Kind of the noise. Default: the kind with less variance under the privacy guarantee.
+    steps : int
+        Steps of a row in which counts are stated, in 1..2^20. Counts with continuous noise that
+        :func:`lapwing.read_counts` read have 2^20. Default: 1, for whole rows.
 
     Raises
     ------
@@ -107,6 +119,7 @@ class LabelCounts(LinearMechanism):
     """
 
     noise: Literal["normal", "laplace"] | None = None
+    steps: Annotated[int, From(1, FINEST)] = field(default=1, metadata={"absent": 1})
 
     name: ClassVar[str] = "label-counts"
 
@@ -121,4 +134,47 @@ class LabelCounts(LinearMechanism):
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CountStrategy:
         """Return the strategy: the counts of all symbols."""
         self.check(domain)
-        return CountStrategy(domain.size)
+        return CountStrategy(domain.size, self.steps)
+
+    def combined(self, release: Release) -> NDArray[Any]:
+        """Return the noisy counts in rows.
+
+        Returns
+        -------
+        numpy.ndarray
+            Noisy counts, int64 or, with several steps in a row, float64 [symbols].
+        """
+        return release.answers if self.steps == 1 else release.answers / self.steps
+
+    def _variance_for(self, release: Release) -> float:
+        """Return the variance of the noise in each count, in squared rows."""
+        return release.variance / self.steps**2
+
+    def estimated_people(self, release: Release) -> int:
+        """Return the estimated number of people: the sum of the noisy counts.
+
+        Returns
+        -------
+        int
+            Estimate, which may be negative.
+        """
+        return round(Fraction(super().estimated_people(release), self.steps))
+
+    def verify(self, release: Release) -> None:
+        """Raise PrivacyError unless every component has the stated loss and privacy guarantee.
+
+        What another library's maker states is not compared with the noise, because the sensitivity
+        of its counts is not known.
+
+        Raises
+        ------
+        PrivacyError
+            When a stated loss does not match the noise, or the noise is too small for the privacy
+            guarantee.
+        """
+        own = [part for part in release.parts if part.standing != "stated"]
+        for part in release.parts:
+            if part.standing == "stated":
+                check_part(part, part.promise.whole_loss)
+        if own:
+            super().verify(replace(release, parts=own, groups=()))

@@ -11,20 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.decoders.releases.prefix_estimate import PrefixEstimate, prefix_estimate
-from lapwing.decoders.releases.segment_curves import has_many_bins, segments_alone
+from lapwing.decoders.releases.segment_curves import segments_alone
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.operators.operator import as_operator
 from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.histogram_query import HistogramQuery
-from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, ExpectedError
 from lapwing.planning.label_recommendation import LABEL_LIMIT, populations, simulated_label_errors
-from lapwing.planning.question_design import predicted_errors
-from lapwing.planning.recommendation import columns_of, recommend
+from lapwing.planning.recommendation import columns_of, recommend, with_questions
 from lapwing.planning.release_defaults import (
     quick_release_decoder,
     recommended_mechanism,
@@ -99,8 +97,8 @@ def expected_error(
     by : array_like, optional
         Segment of each row of a release, as for :func:`release`. Only `segments` is used.
     segments : sequence of str or int, optional
-        Public segments of a release, as for :func:`release`. The field `segment` of the result then
-        has the error within one of equal size.
+        Public segments of a release or of a survey. The field `segment` of the result then has the
+        error within one of equal size.
     unit : array_like, optional
         Privacy unit of each row of a release, as for :func:`release`. Only `most` is used.
     most : int, optional
@@ -183,24 +181,29 @@ def expected_error(
     check_whole("repeats", repeats, low=1, error=ArgumentError)
     if neighbors is None:
         release_only: dict[str, Any] = {"mu": mu, "rho": rho, "mechanism": mechanism, "most": most}
-        release_only |= {"expected": expected}
-        release_only |= {"by": by, "segments": segments, "unit": unit}
+        release_only |= {"expected": expected, "shares": shares}
+        release_only |= {"by": by, "unit": unit}
         _refuse(delta=delta or None, where="a release", **release_only)
         check_whole("people", people, low=1, high=USER_LIMIT, error=ArgumentError)
         if randomizer is not None:
             _refuse(epsilon=epsilon, where="a survey whose randomizer is not given")
-            found = _of_reports(domain, people, randomizer, like, repeats)
-            return found if questions is None else _with_questions(found, questions, like)
-        if epsilon is None:
+        elif epsilon is None:
             raise ArgumentError("give epsilon, the privacy parameter of one report")
-        return recommend(
-            domain,
-            epsilon=epsilon,
-            users=people,
-            like=like,
-            repeats=repeats,
-            questions=questions,
-        ).expected_error
+        asked = None if questions is None else read_questions(questions)
+
+        def error(number: int) -> ExpectedError:
+            if randomizer is None:
+                assert epsilon is not None
+                named = {"like": like, "repeats": repeats, "questions": asked}
+                found = recommend(domain, epsilon=epsilon, users=number, **named)  # type: ignore[arg-type]
+                return found.expected_error
+            simulated = _of_reports(domain, number, randomizer, like, repeats)
+            return simulated if asked is None else with_questions(simulated, asked, like)
+
+        found = error(people)
+        if segments is None:
+            return found
+        return replace(found, segment=error(max(1, people // len(segments))))
     local: dict[str, Any] = {"randomizer": randomizer}
     local |= {"like": like} if questions is None else {}
     _refuse(where="reports. Leave neighbors out", **local)
@@ -269,21 +272,6 @@ def _refuse(*, where: str, **given: Any) -> None:
         if value is not None:
             verb = "are" if name == "neighbors" else "is"
             raise ArgumentError(f"{name} {verb} for {where}")
-
-
-def _with_questions(
-    found: ExpectedError, questions: Sequence[Question | str], like: Distribution | ArrayLike | None
-) -> ExpectedError:
-    """Return the errors of reports with those of questions about them."""
-    domain = found.method.domain
-    if not domain.ordered:
-        raise ArgumentError("questions are predicted for numbers. For labels leave them out")
-    columns = {kind: of(0) for kind, of in columns_of(domain, like).items()}
-    asked = read_questions(questions)
-    _, errors = predicted_errors(found.method, asked, columns, users=found.people)
-    return replace(
-        found, questions={text: ErrorByKind(by_kind) for text, by_kind in errors.items()}
-    )
 
 
 def _of_reports(
@@ -466,9 +454,7 @@ def _answer(
 ) -> ErrorByKind:
     """Return the error of the decoded answer on made-up columns."""
     values = domain.domain if isinstance(domain, Segmented) else domain
-    decoder = quick_release_decoder(mechanism)
-    if mechanism.name == "label-counts" and has_many_bins(values):
-        decoder = quick_release_decoder(PrefixSums())
+    decoder = quick_release_decoder(mechanism, values)
     errors: dict[str, list[float]] = {}
     for kind in KINDS:
         for number in range(repeats):

@@ -225,7 +225,7 @@ def recommend_pairs(
     randomizer = mixture(people)
     expected = {DISTANCE: ErrorByKind(errors(people))}
     predicted = ExpectedError(randomizer, people, expected, "simulation" if simulated else "table")
-    text = f"{reason} {_marginal_sentence(domain)} {_NO_COLLECTOR} {bins_sentence}".rstrip()
+    text = f"{reason} {_marginal_sentence(domain)} {bins_sentence}".rstrip()
     return Recommendation(randomizer, recommended_decoder(randomizer), predicted, text)
 
 
@@ -234,9 +234,6 @@ _REASON = (
     "and the log-density prior learns from the reports how much the attributes depend on each "
     "other."
 )
-
-
-_NO_COLLECTOR = "No collector takes pairs yet: pass the reports to survey.tally."
 
 
 def _marginal_sentence(domain: Product) -> str:

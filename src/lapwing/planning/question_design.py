@@ -2,7 +2,8 @@
 
 The default mixture suits the whole curve and quantiles. Shares and histograms are answered better
 by one component of cells, at the edges of all of them together. A mean is answered better by a wave
-as narrow as the piecewise mechanism, from epsilon 2 on. Below, the default mixture is as accurate.
+as narrow as the piecewise mechanism. Below epsilon 1 the default mixture has the smaller error and
+the wave the shorter interval, so each gets half of the people.
 
 If the default mixture is one of several components, it gets half of the people. The others share
 the rest equally.
@@ -14,17 +15,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.planning.chosen_bins import recommended_bins, with_bins
-from lapwing.planning.planned_parts import CurveRisk
+from lapwing.planning.chosen_bins import FEW_BINS, recommended_bins, with_bins
+from lapwing.planning.planned_parts import CurveRisk, next_randomizer
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import held_values, touched
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.questions import (
@@ -34,19 +35,22 @@ from lapwing.questions import (
     Quantile,
     Question,
     Share,
+    check_answerable,
     label_of,
 )
 from lapwing.randomizers.numerical.multiscale_wave import (
+    MultiscaleWave,
     OwnCells,
     Wave,
     default_mixture,
     fitted,
 )
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
+from lapwing.results.distribution import Distribution
 from lapwing.results.question_cells import cell_starts
 
-MEAN_EPSILON = 2
-"""From here on a wave for the mean beats the default mixture."""
+MEAN_EPSILON = 1
+"""From here on a wave alone is better for the mean than with the default mixture."""
 
 MEAN_BINS = 2048
 """Bins for a mean: its interval reaches from one end of the bins to the other."""
@@ -55,6 +59,9 @@ FEW_CELLS, MANY_CELLS = 32, 64
 """Most cells that are answered better one by one: at any epsilon, and where much is known."""
 
 MANY_PEOPLE = 200_000
+
+LIKE = "like"
+"""The kind of a column that somebody names, on which quantiles have errors in their unit."""
 
 LEAST_BINS = 8
 """Bins that a multiscale wave needs."""
@@ -98,59 +105,88 @@ def question_design(
     ArgumentError
         When the domain cannot answer a question, or typed bins lack an edge of one.
     """
-    if isinstance(domain, Product):
-        raise DomainError("questions are about one attribute. Leave them out for pairs")
+    chosen, sentence = _with_bins(domain, questions, epsilon, _most_cells(epsilon, users))
+    for each in questions:
+        check_answerable(each, chosen)
     if not domain.ordered:
-        for each in questions:
-            if not isinstance(each, Share) or each.label is None:
-                raise ArgumentError(f"{each} is for numbers. For labels ask Share(label=...)")
         return QuestionDesign(domain, None, "")
-    points = any(isinstance(each, Mean) for each in questions) and epsilon >= MEAN_EPSILON
-    points = points and not domain.circular
-    chosen, sentence = with_bins(domain, MEAN_BINS if points else recommended_bins(epsilon))
-    if chosen is not domain:
-        chosen, more = _with_edges(chosen, questions)
-        sentence = f"{sentence} {more}".rstrip()
-    starts = cell_starts(questions, chosen)
-    asks_cells = any(isinstance(each, Share | Histogram) for each in questions)
-    if asks_cells and len(starts) < 2:
-        raise ArgumentError(
-            "a question must have an edge inside the range of the domain, and there is none. Ask "
-            "about a place inside it"
-        )
+    means = any(isinstance(each, Mean) for each in questions)
+    points = means and not domain.circular
     curve = any(isinstance(each, Curve | Quantile) for each in questions)
-    curve = curve or (not points and any(isinstance(each, Mean) for each in questions))
+    curve = curve or (means and (domain.circular or epsilon < MEAN_EPSILON))
+    cells = any(isinstance(each, Share | Histogram) for each in questions)
+    starts = cell_starts(questions, chosen)
+    if cells and len(starts) < 2:
+        raise ArgumentError(
+            f"{questions[0]} has no edge inside the range of the domain. Ask about a place inside"
+        )
     if chosen.inside_size < LEAST_BINS:
         return QuestionDesign(
             chosen, None, f"With fewer than {LEAST_BINS} bins each bin is asked about. {sentence}"
         )
-    if asks_cells and len(starts) > _most_cells(epsilon, users):
+    if cells and len(starts) > _most_cells(epsilon, users):
         many = f"The questions have {len(starts)} cells, as many as the curve answers better."
-        asks_cells, curve, sentence = False, True, f"{many} {sentence}".rstrip()
-    if not (asks_cells or points):
+        cells, curve, sentence = False, True, f"{many} {sentence}".rstrip()
+    if not (cells or points):
         return QuestionDesign(chosen, None, sentence)
-    others = asks_cells + points
-    rest = (0.5 if curve else 1.0) / others
+    rest = (0.5 if curve else 1.0) / (cells + points)
     table: list[Wave | OwnCells] = []
     said = []
     if curve:
         table += [(kind, size, share / 2) for kind, size, share in _default(epsilon, chosen)]
-        said.append("the default mixture for the curve")
-    if asks_cells:
+        said.append("the default mixture for the curve (50% of the people)")
+    if cells:
         table.append(("cells", starts, rest))
-        said.append(f"{len(starts)} cells with the edges that are asked")
+        said.append(f"{len(starts)} cells with the edges that are asked ({rest:.0%} of the people)")
     if points:
         width = math.exp(-epsilon / 2) / 2 / mutual_information_width(epsilon)
         table.append(("wave", round(width, 3), rest))
-        said.append("a narrow wave for the mean")
-    shares = ([0.5] if curve else []) + [rest] * others
-    parts = " and ".join(
-        f"{what} ({share:.0%} of the people)" for what, share in zip(said, shares, strict=True)
-    )
-    text = f"multiscale-wave with {parts}."
+        said.append(f"a narrow wave for the mean ({rest:.0%} of the people)")
+    text = f"multiscale-wave with {' and '.join(said)}."
     if not curve:
         text += " Other questions get much wider intervals. To share the people, ask the curve too."
     return QuestionDesign(chosen, tuple(table), f"{text} {sentence}".rstrip())
+
+
+def next_design(
+    randomizer: Randomizer,
+    answer: Distribution,
+    questions: Sequence[Question],
+    *,
+    users: int | None,
+) -> MultiscaleWave:
+    """Return the randomizer of the next epoch: components for the curve are planned, others stay.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        That of the epoch so far.
+    answer : Distribution
+        Its answer.
+    questions : sequence of Question
+        Questions of the survey.
+    users : int or None
+        Number of people who will report next. None for as many as have.
+
+    Raises
+    ------
+    ArgumentError, DomainError, MismatchError
+        As :func:`lapwing.planning.planned_parts.next_randomizer` raises them.
+    """
+    planned = next_randomizer(randomizer, answer, users=users)
+    domain, epsilon = planned.domain, planned.epsilon
+    if not questions:
+        return planned
+    design = question_design(domain, epsilon, questions, users=users or answer.reports)
+    if design.components is None:
+        return planned
+    usual = _default(epsilon, domain)
+    halves = tuple((kind, size, share / 2) for kind, size, share in usual)
+    kept = design.components
+    if kept[: len(usual)] == halves:
+        new: list[Any] = [(*row[:2], row[2] / 2) for row in planned.components or usual]
+        kept = (*new, *kept[len(usual) :])
+    return MultiscaleWave(domain, epsilon, components=kept)
 
 
 def _default(epsilon: Fraction, domain: Domain) -> tuple[Wave, ...]:
@@ -166,12 +202,41 @@ _SAME = 1e-6
 """Part of the width of a bin by which an edge and an asked one may differ to be one."""
 
 
+def _with_bins(
+    domain: Domain, questions: Sequence[Question], epsilon: Fraction, most: int
+) -> tuple[Domain, str]:
+    """Return an interval with bins at the edges that are asked, where none were declared.
+
+    Few bins are enough for few cells. For a mean they are fine.
+    """
+    if not isinstance(domain, Interval) or domain.bins is not None:
+        return domain, ""
+    chosen, sentence = with_bins(domain, FEW_BINS)
+    wanted = recommended_bins(epsilon)
+    few = all(isinstance(each, Share | Histogram) for each in questions)
+    if few and len({edge for each in questions for edge in each.edges(chosen)}) < most:
+        wanted = FEW_BINS
+    if any(isinstance(each, Mean) for each in questions) and not domain.circular:
+        wanted = MEAN_BINS
+    chosen, sentence = with_bins(domain, wanted)
+    cells = math.lcm(
+        *(each.bins for each in questions if isinstance(each, Histogram) and each.bins)
+    )
+    if domain.scale == "log" and 1 < cells <= wanted:  # equal cells of a scale that edges lose
+        assert isinstance(chosen, Interval) and chosen.bins is not None
+        chosen = replace(chosen, bins=cells * -(-chosen.bins // cells))
+        sentence = f"The interval is cut into {chosen.bins:,} bins, a multiple of the cells."
+    chosen, more = _with_edges(chosen, questions)
+    return chosen, f"{sentence} {more}".rstrip()
+
+
 def _with_edges(domain: Domain, questions: Sequence[Question]) -> tuple[Domain, str]:
     """Return an interval whose chosen bins also have the edges that are asked."""
     assert isinstance(domain, Interval)
-    asked = sorted({edge for each in questions for edge in each.edges(domain)})
     edges = domain.bin_edges
-    missing = [edge for edge in asked if edge not in edges]
+    missing = sorted(
+        {edge for each in questions for edge in each.edges(domain)} - {*edges.tolist()}
+    )
     if not missing:
         return domain, ""
     slack = _SAME * float(np.diff(edges).min())
@@ -190,14 +255,29 @@ def _with_edges(domain: Domain, questions: Sequence[Question]) -> tuple[Domain, 
 
 
 @one_thread
-def predicted_errors(
+def predicted_distances(
+    randomizer: Randomizer, columns: Mapping[str, Vector], *, users: int
+) -> dict[str, dict[str, float]]:
+    """Return the expected distances to the respondents, by distance and kind of column."""
+    distances: dict[str, dict[str, float]] = {"wasserstein": {}, "kolmogorov_smirnov": {}}
+    for kind, mass in columns.items():
+        risk = CurveRisk(randomizer.domain, mass)
+        information = users * risk.information(randomizer.channel)
+        found = risk.errors(information, risk.prior(information), people=users)
+        for distance, error in zip(distances, found, strict=True):
+            distances[distance][kind] = error
+    return distances
+
+
+@one_thread
+def question_errors(
     randomizer: Randomizer,
     questions: Sequence[Question],
     columns: Mapping[str, Vector],
     *,
     users: int,
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Return the expected distances, and the expected error of each question, by kind of column.
+) -> dict[str, dict[str, float]]:
+    """Return the expected error of each question, by its string form and kind of column.
 
     Near a column the posterior is Gaussian, and each question but a quantile is a sum of masses. So
     its error is known without decoding anything.
@@ -213,25 +293,34 @@ def predicted_errors(
 
     Returns
     -------
-    (dict, dict)
-        By distance and kind. By the string form of the question and kind: the root mean square
-        error, in the unit of :class:`lapwing.planning.ExpectedError`.
+    dict
+        Root mean square errors, in the unit of :class:`lapwing.planning.ExpectedError`.
     """
     domain = randomizer.domain
-    distances: dict[str, dict[str, float]] = {"wasserstein": {}, "kolmogorov_smirnov": {}}
     errors: dict[str, dict[str, float]] = {str(each): {} for each in questions}
     for kind, mass in columns.items():
         risk = CurveRisk(domain, mass, starts=cell_starts(questions, domain))
         information = users * risk.information(randomizer.channel)
         prior = risk.prior(information)
-        found = risk.errors(information, prior, people=users)
-        for distance, error in zip(distances, found, strict=True):
-            distances[distance][kind] = error
         for each in questions:
             rows = _weights(each, domain, mass)
-            deviations = risk.linear_errors(information, prior, rows, people=users)
-            errors[str(each)][kind] = float(np.sqrt(np.mean(deviations**2)))
-    return distances, errors
+            found = risk.linear_errors(information, prior, rows, people=users)
+            if isinstance(each, Quantile) and kind == LIKE:
+                found = _in_units(each.probabilities, found, domain, mass)
+            errors[str(each)][kind] = float(np.sqrt(np.mean(found**2)))
+    return errors
+
+
+def _in_units(
+    probabilities: Sequence[float], ranks: Vector, domain: Domain, mass: Vector
+) -> Vector:
+    """Return by how much quantiles of a column move when their ranks move: half of both ways."""
+    held = domain.left.size
+    below = np.append(0.0, np.cumsum(mass[:held]) / mass[:held].sum())
+    edges = np.append(domain.left[0], domain.right)
+    ends = [np.interp(probabilities + side * ranks, below, edges) for side in (-1, 1)]
+    moved: Vector = (ends[1] - ends[0]) / 2
+    return moved
 
 
 def _weights(question: Question, domain: Domain, mass: Vector) -> Matrix:

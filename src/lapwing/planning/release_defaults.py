@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.label_shares import LabelShares
+from lapwing.decoders.releases.segment_curves import has_many_bins
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.linear.operators.sums import UNIT
 from lapwing.mechanisms.histogram_query import HistogramQuery
@@ -33,7 +33,6 @@ from lapwing.planning.defaults import without_band
 from lapwing.planning.release_choice import Choice, least_error
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.integer_noise import Sensitivity, calibrated
-from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import STATED_DELTA, Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
@@ -111,8 +110,8 @@ def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
         return BINS_OF_A_SEGMENT
     if promise.epsilon is not None:
         return recommended_bins(promise.epsilon)
-    loss = PrivacyLoss(mu_squared=(promise.mu or Fraction(0)) ** 2, rho=promise.rho or Fraction(0))
-    return BINS_FOR_ATOMS if loss.epsilon_at(STATED_DELTA) >= EPSILON_FOR_ATOMS else FEW_BINS
+    epsilon = promise.whole_loss.epsilon_at(STATED_DELTA)
+    return BINS_FOR_ATOMS if epsilon >= EPSILON_FOR_ATOMS else FEW_BINS
 
 
 def recommended_mechanism(
@@ -202,23 +201,25 @@ def _noise_of_a_unit(promise: Promise) -> float:
     return math.sqrt(noise.variance) / UNIT
 
 
-def quick_release_decoder(mechanism: Mechanism) -> Decoder:
+def quick_release_decoder(mechanism: Mechanism, domain: Domain) -> Decoder:
     """Return a decoder for simulations: without a band, and with nearly the default's error.
 
     On fewer cells, learned once, the error of spectral pursuit is the same within some per cent, in
     a sixth of the time.
     """
-    decoder = without_band(release_decoder(mechanism))
+    decoder = without_band(release_decoder(mechanism, domain))
     if isinstance(decoder, SpectralPursuit):
         return replace(decoder, cells=_FEW_CELLS, passes=1)
     return decoder
 
 
-def release_decoder(mechanism: Mechanism) -> Decoder:
-    """Return the decoder of a mechanism's releases."""
+def release_decoder(mechanism: Mechanism, domain: Domain) -> Decoder:
+    """Return the decoder of a mechanism's releases on a domain."""
     own: Decoder | None = getattr(mechanism, "_decoder", None)
     if own is not None:
         return own
     if mechanism.name == HistogramQuery.name:
         return CellCounts(interpolate=mechanism.to_document()["interpolate"])
-    return LabelShares() if mechanism.name == LabelCounts.name else SpectralPursuit()
+    if mechanism.name == LabelCounts.name and not has_many_bins(domain):
+        return LabelShares()
+    return SpectralPursuit()

@@ -27,13 +27,27 @@ from lapwing.privacy.exact_numbers import (
 )
 from lapwing.stored_fields import UNSAID, Exact, FromFields
 
-Standing = Literal["seeded", "simulated"]
-"""Why something drawn is not private: its randomness can be repeated, or its people are made up."""
+Standing = Literal["seeded", "simulated", "stated"]
+"""Why something is not known to be private: its randomness can be repeated, its people are made up,
+or another library drew the noise, and its maker's statement cannot be verified."""
+
+
+def standing_text(standing: Standing) -> str:
+    """Return a standing in words, as every screen says it.
+
+    Examples
+    --------
+    >>> standing_text("stated"), standing_text("seeded")
+    ('stated by its maker, not verified', 'seeded: not private')
+    """
+    if standing == "stated":
+        return "stated by its maker, not verified"
+    return f"{standing}: not private"
 
 
 def weakest_standing(*standings: Standing | None) -> Standing | None:
     """Return the standing of what several things were made into."""
-    known: tuple[Standing, ...] = ("simulated", "seeded")
+    known: tuple[Standing, ...] = ("simulated", "seeded", "stated")
     return next((standing for standing in known if standing in standings), None)
 
 
@@ -181,9 +195,10 @@ class Guarantee(FromFields):
         In the central model, of a sum of releases: the number of releases in each group. Those of
         one group are of the same people, and the guarantee is that of all of them together. Those
         of two groups are of different people. It takes no part in comparisons. Default: none.
-    standing : {"seeded", "simulated"}, optional
-        Why the output is not private in spite of its noise: it was drawn from a seed, or its people
-        are simulated. It takes no part in comparisons. Default: None.
+    standing : {"seeded", "simulated", "stated"}, optional
+        Why the guarantee is not known to hold. The output was drawn from a seed, its people are
+        simulated, or another library drew its noise (:func:`lapwing.read_counts`). It takes no part
+        in comparisons. Default: None.
 
     Raises
     ------
@@ -291,14 +306,14 @@ class Guarantee(FromFields):
         if self.lifetime is not None:
             lifetime = float(self.lifetime)
             promise += f"; all reports from one device file together: epsilon = {lifetime:g}"
-        return promise if self.standing is None else f"{promise}; {self.standing}: not private"
+        return promise if self.standing is None else f"{promise}; {standing_text(self.standing)}"
 
     def marked(self, *standings: Standing | None) -> Guarantee:
         """Return the guarantee of an output of which this is known, beside what it says itself.
 
         Parameters
         ----------
-        *standings : {"seeded", "simulated"} or None
+        *standings : {"seeded", "simulated", "stated"} or None
             Of all that the output was made of.
 
         Returns

@@ -6,17 +6,17 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import require, spelled_number
 from lapwing.errors import ArgumentError, FormatError, MissingExtraError, PrivacyError
 from lapwing.privacy.gaussian_dp import noise_scale, scale_up
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
+from lapwing.stored_fields import Exact, FromFields
 
 
 class Words:
@@ -336,7 +336,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class Noise:
+class Noise(FromFields):
     """Distribution of independent noise on whole numbers.
 
     kind: "normal" is rounded Gaussian noise, and "laplace" discrete Laplace noise.
@@ -345,7 +345,9 @@ class Noise:
     """
 
     kind: Kind
-    scale: Fraction
+    scale: Exact
+
+    _name: ClassVar = "the noise"
 
     @property
     def variance(self) -> float:
@@ -414,46 +416,16 @@ class Noise:
             return _by_opendp(self.scale, count)
         return discrete_laplace(self.scale, count=count, source=source)
 
-    def to_document(self) -> dict[str, str]:
-        """Return the JSON form."""
-        return {"kind": self.kind, "scale": str(self.scale)}
-
-    @classmethod
-    def from_document(cls, document: Any) -> Noise:
-        """Return the noise that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Returns
-        -------
-        Noise
-            The same noise.
-
-        Raises
-        ------
-        FormatError
-            When it is no noise.
-        """
-        require(document, {"kind", "scale"}, name="the noise")
-        if document["kind"] not in KINDS:
+    def _check_stored(self) -> None:
+        if self.scale < LEAST_SCALE:
+            least = f"1/{LEAST_SCALE.denominator}"
             raise FormatError(
-                f"the noise must be one of {', '.join(KINDS)}. Do not use this release"
+                f"the scale of a noise must be at least {least}: a smaller scale hides nothing"
             )
-        scale = spelled_number(document["scale"], name="the scale of a noise")
-        if scale < LEAST_SCALE:
-            raise FormatError(
-                f"the scale of a noise must be at least 1/{LEAST_SCALE.denominator}: a smaller "
-                f"scale hides nothing"
-            )
-        noise = cls(document["kind"], scale)
         try:
-            noise.check()
+            self.check()
         except PrivacyError as error:
             raise FormatError(f"the noise of a part cannot have been drawn: {error}") from None
-        return noise
 
 
 def calibrated(promise: Promise, sensitivity: Sensitivity, *, kind: Kind | None = None) -> Noise:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
-from lapwing.privacy.guarantee import Guarantee, Standing
+from lapwing.privacy.guarantee import Guarantee, Standing, standing_text
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
 State = Literal["reserved", "released"]
@@ -29,7 +29,7 @@ def check_standing(standing: Standing | None, *, name: str) -> None:
     """Raise PrivacyError unless a ledger may pay for an output of this standing."""
     if standing is not None:
         raise PrivacyError(
-            f"{name} would be {standing}: not private. A ledger pays for private outputs only. "
+            f"{name} would be {standing_text(standing)}. A ledger pays for private outputs only. "
             "Leave rng out, or leave the ledger out. Tests use lapwing.testing.reproducible(1)"
         )
 

@@ -39,7 +39,7 @@ class PrivacyLoss(FromFields):
     ----------
     mu_squared : int, float, str, Decimal or Fraction
         Square of mu of Gaussian differential privacy, in [0, 10^15]. Default: 0. It is kept as an
-        exact fraction. A float is the decimal that it prints.
+        exact fraction. A float is read as its shortest decimal representation.
     rho : int, float, str, Decimal or Fraction
         Parameter of zero-concentrated differential privacy, in [0, 10^15]. Default: 0.
     epsilon, delta : int, float, str, Decimal or Fraction

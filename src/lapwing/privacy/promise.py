@@ -150,6 +150,16 @@ class Promise(FromFields):
         """
         return self.epsilon is not None and self.delta == 0
 
+    @property
+    def whole_loss(self) -> PrivacyLoss:
+        """Largest privacy loss that it allows."""
+        return PrivacyLoss(
+            epsilon=self.epsilon or Fraction(0),
+            delta=self.delta,
+            mu_squared=(self.mu or Fraction(0)) ** 2,
+            rho=self.rho or Fraction(0),
+        )
+
     def guarantee(self, loss: PrivacyLoss) -> Guarantee:
         """Return the guarantee, in epsilon and delta, of a release with this loss.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, P
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import Declared
-from lapwing.docstrings import Documented
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError, kind_of
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import Epsilon, epsilon_text
+from lapwing.privacy.exact_numbers import Epsilon
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
-from lapwing.protocol.domains.domain import Domain, DomainField
+from lapwing.protocol.domains.domain import Described, DomainField
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import CountTally, Observation, Tally, TallyLog
 
@@ -42,7 +40,7 @@ Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 
 
 @dataclass(frozen=True)
-class Randomizer(Documented, Declared, ABC, Generic[Collected]):
+class Randomizer(Described, Generic[Collected]):
     """Local randomizer: the algorithm that a person's device runs.
 
     It is a frozen dataclass with a domain, epsilon and at most a few parameters. Everything else
@@ -67,9 +65,6 @@ class Randomizer(Documented, Declared, ABC, Generic[Collected]):
 
     domain: DomainField
     epsilon: Epsilon
-
-    name: ClassVar[str]
-    """Kebab-case name in documents and on the command line."""
 
     decoder: ClassVar[str] = "least-squares"
     """Name of the decoder that a survey uses by default. No document stores it."""
@@ -184,16 +179,6 @@ class Randomizer(Documented, Declared, ABC, Generic[Collected]):
     def report_width(self) -> int:
         """Bytes of one report."""
         return self._layout.width
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the class and its fields.
-
-        Returns
-        -------
-        dict
-            JSON object with the class name and the fields.
-        """
-        return randomizer_document(self)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one private report for each value.
@@ -341,20 +326,6 @@ def local_guarantee(epsilon: Fraction) -> Guarantee:
     return Guarantee(epsilon, Fraction(0), "replace-one", "local")
 
 
-def randomizer_document(randomizer: Any) -> dict[str, Any]:
-    """Return the JSON form of a randomizer: the class and its fields."""
-    document: dict[str, Any] = {"class": randomizer.name}
-    for field in fields(randomizer):
-        if field.init:
-            value = getattr(randomizer, field.name)
-            if field.name == "domain":
-                value = value.to_document()
-            elif isinstance(value, Fraction):
-                value = epsilon_text(value)
-            document[field.name] = value
-    return document
-
-
 def derived_values(randomizer: Any) -> dict[str, Any]:
     """Return what a survey document states alongside the fields, to be compared when it is read.
 
@@ -376,20 +347,6 @@ def thresholds_of(randomizer: Any) -> dict[str, int]:
 def hexadecimal(thresholds: dict[str, int]) -> dict[str, str]:
     """Return thresholds as JSON carries them: hex text, because 64 bits overflow a double."""
     return {name: f"{threshold:#018x}" for name, threshold in thresholds.items()}
-
-
-def check_domain(domain: Domain, who: str, most: int) -> None:
-    """Refuse a domain of one symbol, or of more than a report may have bits.
-
-    Raises
-    ------
-    DomainError
-    """
-    if not 2 <= domain.size <= most:
-        raise DomainError(
-            f"{who} needs a domain of 2 to {most} symbols, got {domain.size}. Use fewer bins, or a "
-            "hashing randomizer"
-        )
 
 
 def check_symbol(value: int, size: int, *, what: str = "a symbol") -> None:

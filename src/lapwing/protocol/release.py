@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import Declared, From
-from lapwing.docstrings import Documented
 from lapwing.documents import (
     Stored,
-    class_document,
     fingerprint,
     require,
     require_format,
@@ -44,7 +42,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Described, Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
@@ -62,15 +60,12 @@ LARGEST_SUM = 2**63 - 2**12
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 
-class Mechanism(Documented, Declared, ABC):
+class Mechanism(Described):
     """Base class of the curator's algorithms: a frozen dataclass of a few public parameters.
 
     Values derived from the fields are written here. A class may inherit it, but need not: any
     frozen dataclass with the same public names is a mechanism.
     """
-
-    name: ClassVar[str]
-    """Kebab-case name in documents and on the command line."""
 
     linear: ClassVar[bool] = False
     """Whether releases of different people can be added to the release of all of them."""
@@ -218,7 +213,7 @@ class Mechanism(Documented, Declared, ABC):
         """Return the variance of the noise in each answer that a decoder reads."""
         return release.variance
 
-    def combined(self, release: Release) -> NDArray[np.int64]:
+    def combined(self, release: Release) -> NDArray[Any]:
         """Return the answers that a decoder reads, by default those of the release.
 
         Parameters
@@ -229,7 +224,7 @@ class Mechanism(Documented, Declared, ABC):
         Returns
         -------
         numpy.ndarray
-            Noisy answers, int64 [answers].
+            Noisy answers, int64 or float64 [answers].
         """
         return release.answers
 
@@ -247,16 +242,6 @@ class Mechanism(Documented, Declared, ABC):
             Public number of people, or an estimate of it, at least 1.
         """
         return release.people or 1
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the name and the fields.
-
-        Returns
-        -------
-        dict
-            JSON object with the mechanism's name and its fields.
-        """
-        return class_document(self)
 
 
 def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) -> None:
@@ -286,7 +271,8 @@ class ReleasePart(Declared, FromFields):
     noise: Noise of every number of the release.
     loss: Privacy cost for each person who contributed to it.
     people: Number of rows. None when the neighbor relation or a unit keeps it secret.
-    standing: That its noise came from a seed. Default: None, for secure noise.
+    standing: That its noise came from a seed, or from another library whose maker states the
+        promise. Default: None, for secure noise of this library.
     """
 
     identifier: str
@@ -458,7 +444,7 @@ class Release(Summed, Stored):
         return self.mechanism.channel_for(self)
 
     @property
-    def blocks(self) -> tuple[NDArray[np.int64], ...]:
+    def blocks(self) -> tuple[NDArray[Any], ...]:
         """Answers as a decoder reads them, in one block."""
         return (self.mechanism.combined(self),)
 

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from lapwing.privacy.sampling.randomness import (
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.reports import code_width, pack_codes, unpack_codes
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
@@ -110,19 +111,6 @@ class CodeReports:
         return fault_of(invalid, f"be a code in 0..{self.outputs - 1}", failure="is not")
 
 
-def check_near(randomizer: Any) -> None:
-    """Refuse a threshold with which outputs inside a set are no more likely than others.
-
-    Raises PrivacyError when epsilon is too small for 64-bit thresholds.
-    """
-    threshold = randomizer._threshold
-    if threshold * randomizer._far <= (WORD - threshold) * randomizer._near:
-        raise PrivacyError(
-            "epsilon is too small for 64-bit thresholds on this domain, so reports would carry "
-            "no information. Use a larger epsilon"
-        )
-
-
 @dataclass(frozen=True)
 class NearAndFar(Randomizer[Collected]):
     """Base class of randomizers whose report is near its value with probability T / 2^64.
@@ -131,8 +119,25 @@ class NearAndFar(Randomizer[Collected]):
     counts sets in units of which both numbers are whole.
     """
 
+    domain: Annotated[Domain, domain_of()]
+
     _threshold_name: ClassVar[str] = "near"
     """Name of T in the fingerprint."""
+
+    def __post_init__(self) -> None:
+        """Check the fields, and that outputs inside a set are more likely than others."""
+        super().__post_init__()
+        near, far = self._near, self._far
+        if near < 1 or far < 1:
+            raise DomainError(
+                f"high-probability output sets must leave some output out: got {near} of "
+                f"{near + far}. Choose a smaller width"
+            )
+        if self._threshold * far <= (WORD - self._threshold) * near:
+            raise PrivacyError(
+                "epsilon is too small for 64-bit thresholds on this domain, so reports would carry "
+                "no information. Use a larger epsilon"
+            )
 
     @property
     @abstractmethod
@@ -185,22 +190,13 @@ class TwoLevel(NearAndFar[CountTally]):
     """
 
     def __post_init__(self) -> None:
-        """Make epsilon exact and check that the sizes can carry it."""
+        """Check the fields, and that the outputs can be counted."""
         super().__post_init__()
-        if self.domain.size < 2:
-            raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
-        if self._near < 1 or self._outputs - self._near < 1:
-            raise DomainError(
-                f"high-probability output sets must leave some output out: got {self._near} of "
-                f"{self._outputs}. "
-                "Choose a smaller width"
-            )
         if self._outputs > LARGEST_TABLE:
             raise DomainError(
-                f"at most {LARGEST_TABLE} outputs can be counted, got {self._outputs}. "
-                "Use fewer bins, or a hashing randomizer"
+                f"at most {LARGEST_TABLE} outputs can be counted, got {self._outputs}. Use fewer "
+                "bins, or a hashing randomizer"
             )
-        check_near(self)
 
     # What a concrete randomizer says.
 

@@ -45,6 +45,7 @@ class AnswerRequest:
     ranges: The ends of each, as typed in the unit of the values. An end that is None or empty is
         open. Unless it is said otherwise, the end belongs to a range that belongs to the bins.
     labels: Labels or values whose shares are asked.
+    asks: Questions, or their string forms. Without one the questions of the survey.
     start: From where quantiles on a circle are counted, as typed. Without it a circle has none.
     moments, range_errors, atoms: Whether a document of numbers has mean and standard deviation,
         bounds of the errors of ranges, and atoms. The last two take a second on large domains.
@@ -56,6 +57,7 @@ class AnswerRequest:
     probabilities: Sequence[float] = PROBABILITIES
     ranges: Sequence[tuple[str | None, str | None] | AskedRange] = ()
     labels: Sequence[Any] = ()
+    asks: Sequence[Any] = ()
     start: str | None = None
     moments: bool = True
     range_errors: bool = True
@@ -250,14 +252,43 @@ class RangeErrors(TypedDict):
     worst: float
 
 
+class AnswerLine(TypedDict):
+    """A number of an answer and its interval, as people read them."""
+
+    question: str
+    text: str
+    interval: str
+
+
+class AnswerDocument(TypedDict):
+    """The answer to one question, as `lapwing answer --ask` gives it.
+
+    `value`, `low` and `high` are lists for a histogram, several quantiles and the curve. They are
+    None where there is no number, or one beyond the range, for which `lines` have the words. The
+    curve has no lines. `note` says why a number is missing.
+    """
+
+    question: dict[str, Any]
+    value: Any
+    low: Any
+    high: Any
+    level: float
+    target: Target
+    about: str
+    note: str | None
+    lines: list[AnswerLine]
+
+
 class ResultDocument(TypedDict):
     """What every result says. The reason says why its rows have none of their numbers.
 
-    `about` says whom the intervals are about.
+    `about` says whom the intervals are about. `answers` are to what was asked, or else to what the
+    survey asks.
     """
 
     reason: str | None
     about: str
+    answers: list[AnswerDocument]
     reports: int
     level: float
     guarantee: dict[str, Any] | None

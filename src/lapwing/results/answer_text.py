@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lapwing.privacy.guarantee import standing_text
 from lapwing.protocol.domains.ranges import OpenEnd
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
@@ -20,6 +21,7 @@ from lapwing.questions import MISSING
 from lapwing.results.answer_documents import (
     LIST_LIMIT,
     Answer,
+    AnswerDocument,
     AtomRow,
     BandDocument,
     BinEnds,
@@ -38,6 +40,7 @@ from lapwing.results.answer_documents import (
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_word
 from lapwing.results.exact_values import EXACT, NO_ERROR
+from lapwing.results.question_answers import asks_curve
 from lapwing.results.readable import about_column, rows_of
 from lapwing.results.rounding import (
     AMOUNTS,
@@ -226,7 +229,8 @@ def facts_of(answer: Answer, *, detail: bool = False, numbers: bool = True) -> d
     if answer["kind"] == "heavy-hitters":
         facts |= _heavy_hitter_facts(answer)
     else:
-        if answer["kind"] == "numbers" and numbers:
+        wanted = numbers and (detail or asks_curve(answer["provenance"]))
+        if answer["kind"] == "numbers" and wanted:
             facts |= _number_facts(answer, detail=detail)
         missing: Any = answer["missing"]
         if answer["kind"] == "labels":  # a label like the others, with an interval like theirs
@@ -356,7 +360,9 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
         "decoded": "from all weeks" if answer["smoothed"] else "each from the weeks up to it",
         **{f"gap {week['week']}": gap for week, gap in _with_joined_gaps(answer) if gap},
     }
-    if answer["ordered"]:
+    if answer["ordered"] and not (answer["circular"] or "q50" in weeks[0]):
+        facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {answer['about']}"
+    elif answer["ordered"]:
         write = number_writer(answer["unit"])
         counted = [week for week in weeks if week["week"] not in answer["gaps"]]
         what, columns = "median", ("q50", "median")
@@ -376,7 +382,7 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
     if answer["about"] == EXACT:
         facts |= {"privacy guarantee": EXACT, "intervals": f"none: {NO_ERROR}"}
     if answer["standing"] is not None:
-        facts["privacy guarantee"] = f"{answer['standing']}: not private"
+        facts["privacy guarantee"] = standing_text(answer["standing"])
     for change in answer["changes"]:
         facts[f"{CHANGES[change['kind']]} {change['week']}"] = (
             f"since {change['since']}: {change['words']}"
@@ -396,20 +402,32 @@ def tables_of(answer: Answer, name: str, *, detail: bool = False) -> list[TextTa
     name: Of the survey or the file. Of a difference of both.
     detail: Whether they have all labels and atoms of the answer, not only the largest.
     """
+    if answer["kind"] == "difference":
+        return [_difference_table(answer, name, detail=detail)]
+    if answer["kind"] == "series":
+        return [_series_table(answer, name)]
+    tables = [answers_table(answer["answers"], name)] if answer["answers"] else []
     match answer["kind"]:
-        case "difference":
-            return [_difference_table(answer, name, detail=detail)]
-        case "series":
-            return [_series_table(answer, name)]
+        case "numbers" if tables and not detail and not asks_curve(answer["provenance"]):
+            return tables
         case "numbers":
-            tables = []
             if answer["quantiles"] or answer["quarters"] is None:
                 tables.append(_quantile_table(answer, f"{name}: quantiles"))
             if answer["quarters"] is not None:
                 tables.append(_quarter_table(answer, f"{name}: shares of the four quarters"))
             return [*tables, _atom_table(answer, detail=detail)] if answer["atoms"] else tables
         case _:
-            return [_share_table(answer, name, detail=detail)]
+            return [*tables, _share_table(answer, name, detail=detail)]
+
+
+def answers_table(answers: Sequence[AnswerDocument], name: str) -> TextTable:
+    """Return the table of the answers to questions, a row for each number.
+
+    name: Of the survey or the file, or "".
+    """
+    rows = [[*line.values()] for answer in answers for line in answer["lines"]]
+    heads = ["question", "answer", interval_name(None, answers[0]["level"])]
+    return TextTable(f"{name}: answers" if name else "answers", heads, rows)  # type: ignore[arg-type]
 
 
 def questions_table(answer: ResultAnswer, title: str) -> TextTable:
@@ -573,6 +591,11 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
         plain = number_writer("number")
         length = ("" if week["R"] is None else plain(week["R"]) for week in weeks)
         columns["mean resultant length R"] = list(length)
+    elif answer["ordered"] and "q50" not in weeks[0]:
+        for name in weeks[0]:
+            if f"{name}_low" in weeks[0]:
+                how = write if name == "mean" or name.startswith("quantile") else percent
+                columns[name] = [_asked_cell(_week_row(week, name, name), how) for week in weeks]
     elif answer["ordered"]:
         for header, name in (("10 %", "q10"), ("median", "q50"), ("90 %", "q90")):
             numbers(header, name)
@@ -585,6 +608,14 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     return TextTable(
         title, list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
     )
+
+
+def _asked_cell(row: Mapping[str, Any], write: NumberWriter) -> str:
+    """Return an answer of a week with its interval. A date is a string already."""
+    if isinstance(row["value"] or row["low"], str):
+        ends = f"{row['low']} to {row['high']}"
+        return with_interval(row["value"] or NONE, NONE if row["low"] is None else ends)
+    return with_interval(number_text(row, write, none=""), interval_text(row, write))
 
 
 def _with_joined_gaps(answer: SeriesAnswer) -> list[tuple[dict[str, Any], str | None]]:
@@ -734,8 +765,11 @@ _SIGNS: dict[OpenEnd, str] = {"above": ">", "at_least": ">=", "at_most": "<=", "
 def summary_of(answer: Answer) -> dict[str, str]:
     """Return what a summary says: the facts, and the main table up to the intervals."""
     facts = facts_of(answer)
-    main, *atoms = tables_of(answer, "")
-    rows = {_row_name(answer, row[0]): with_interval(*row[1:3]) for row in main.rows}
+    tables, rows = tables_of(answer, ""), {}
+    if answer.get("answers"):
+        rows = {row[0]: with_interval(*row[1:]) for row in tables.pop(0).rows}
+    main, *atoms = tables or [TextTable("", [], [])]
+    rows |= {_row_name(answer, row[0]): with_interval(*row[1:3]) for row in main.rows}
     for place, _, text, interval in (row for table in atoms for row in table.rows):
         rows[f"point mass at {place}"] = with_interval(text, interval)
     size = answer.get("labels", answer.get("listed"))

@@ -45,6 +45,7 @@ from lapwing.results.answer_documents import (
     RANGE_LIMIT,
     ROW_LIMIT,
     Answer,
+    AnswerDocument,
     AnswerRequest,
     AskedRange,
     AtomRow,
@@ -108,7 +109,9 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
     ordered = result.domain.ordered
     heavy = result._kind == "heavy-hitters"
     if request.ranges and (heavy or not ordered):
-        raise ArgumentError("a range is for numbers. For labels ask for the share of one")
+        raise ArgumentError(
+            "this result has labels, which have no ranges. Ask for the share of a label"
+        )
     if heavy:
         return _heavy_hitters(result, request)
     reason = reason_of(result)
@@ -128,6 +131,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "guarantee_text": promise_text(result),
         "reason": None,
         "about": whom_of(result, request.target),
+        "answers": _to_questions(result, request),
         "all_noise": all_noise(result),
         "provenance": result.provenance,
         "domain": result.domain.to_document(),
@@ -136,6 +140,14 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "band": _band(band),
         "questions": rows,
     }
+
+
+def _to_questions(result: Any, request: AnswerRequest) -> list[AnswerDocument]:
+    """Return the answers to the questions of a request, or else of the survey."""
+    documents: list[AnswerDocument] = []
+    if result._kind != "heavy-hitters":
+        documents = result._answer_documents(request.asks, **request.how)
+    return documents
 
 
 def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:

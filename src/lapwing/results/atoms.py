@@ -27,7 +27,7 @@ from lapwing.results.uncertainty import (
 )
 
 FALSE_ALARMS = 0.01
-"""Probability of at least one found atom in a column that has none."""
+"""Probability of at least one detected atom in a column that has none."""
 
 REACH = 2
 """Bins on each side that say how much a bin would hold without an atom."""
@@ -50,7 +50,7 @@ class Atom:
 
     left, right: Where it is: the same number for a declared atom and for whole numbers, the ends of
         its bin for a found one.
-    share: Of the people, in [0, 1]. For a found atom: what its bin holds beyond what the bins
+    share: Of the people, in [0, 1]. For a detected atom: what its bin holds beyond what the bins
         around it suggest, by the estimate that its interval is about, because a smoothed one
         spreads over the neighbors what a bin holds alone.
     low, high: 95 % interval of the share. None without an error distribution. The interval of a
@@ -119,7 +119,7 @@ def find_atoms(
 
 @dataclass(frozen=True, eq=False)
 class Excess:
-    """What found atoms hold beyond what is around them, with the luck that it took to find them.
+    """What detected atoms hold beyond what is around them, with the luck that it took to find them.
 
     share, deviation: float64 [found]: estimates and their standard errors.
     least: float64 [found]: the smallest estimates with which they would have been found, whatever
@@ -167,7 +167,7 @@ def excess_of(
     circular: bool,
     false_alarms: float = FALSE_ALARMS,
 ) -> Excess:
-    """Return what found atoms hold beyond what is around them, found at that rate of alarms."""
+    """Return what detected atoms hold beyond what is around them, found at that rate of alarms."""
     around = _around(left, right, symbols, circular=circular)
     contrasts = [_contrast(error_law, around, times) for times in (1.0, (1 + TIMES) / 2, TIMES)]
     judged = _widths(left, right) > 0
@@ -193,7 +193,7 @@ def _critical(
 
     float64 [symbols]. A single bin rests on few answers. Where their noise is Laplace, a contrast
     of bins is taken to have the tails of as many independent answers, which is what it has without
-    smoothing: at the normal value far more columns have a found atom that nobody holds.
+    smoothing: at the normal value far more columns have a detected atom that nobody holds.
     """
     alone = false_alarms / np.count_nonzero(judged)
     if not (error_law.tails or error_law.laplace):
@@ -210,7 +210,7 @@ def _critical(
 def expected_mass(
     mass: Vector, left: Vector, right: Vector, symbols: NDArray[np.int64], *, circular: bool
 ) -> Vector:
-    """Return what the bins of found atoms would hold by what is around them: float64 [symbols]."""
+    """Return what bins of detected atoms would hold by what is around them: float64 [symbols]."""
     expected: Vector = (_around(left, right, symbols, circular=circular) @ mass)[symbols]
     return np.minimum(expected, mass[symbols])
 
@@ -227,7 +227,7 @@ def atoms_of(
     level: float = 0.95,
     shown_law: Uncertainty | None = None,
 ) -> tuple[Atom, ...]:
-    """Return the declared and the found atoms of masses, from left to right.
+    """Return the declared and the detected atoms of masses, from left to right.
 
     mass: float64 [symbols], as decoded.
     error_law: About the people who reported. Without one, none can be found.

@@ -67,10 +67,6 @@ class Comparable(Protocol):
         """Return a table as a dict of columns."""
         ...
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        ...
-
 
 def people_of(first: Comparable, second: Comparable) -> People:
     """Return "different" for two segments of one release or one set of tallies, else "same".

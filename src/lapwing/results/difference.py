@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing.docstrings import inherits
-from lapwing.documents import require, require_format, require_spelling
-from lapwing.errors import ArgumentError, FormatError, MismatchError, kind_of
+from lapwing.errors import ArgumentError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
 from lapwing.protocol.domains.domain_answers import to_places
@@ -46,20 +45,25 @@ from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.symbols import measured_in
 from lapwing.results.unanswered import unless_few
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.stored_fields import Coded, FromFields
 
 if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
     from lapwing.results.band import Target
 
 __all__ = ["Comparable", "Difference", "People", "people_of"]
 
-VERSION = 1
+# By its format: a Distribution makes differences, so its file imports this one.
+_SIDE = Coded(
+    lambda side: side.to_document(),
+    lambda document, _: class_of("lapwing-distribution").from_document(document),
+)
 
-
-_KINDS = set(get_args(Kind))
+Side = Annotated[Comparable, _SIDE]
+"""A field that holds a distribution."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference(DifferenceIntervals, TabularResult, StoredResult):
+class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
     """Difference of two distributions: the first minus the second.
 
     Parameters
@@ -112,13 +116,14 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
     (-0.25, 4.5, 6.0)
     """
 
-    first: Comparable
-    second: Comparable
+    first: Side
+    second: Side
     _: KW_ONLY
     people: People = "same"
     target: Target = "population"
     joint: Mapping[Kind, Uncertainty] | None = None
 
+    _kind: ClassVar[Literal["difference"]] = "difference"
     _name: ClassVar = "a difference"
     __eq__ = equal_results
 
@@ -150,68 +155,6 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         """Return a number that is equal for equal differences."""
         return hash((self.first, self.second, self.people, self.target))
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the two distributions, and how they belong together.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
-        first, second = self.first, self.second
-        laws = self.joint
-        return {
-            "format": "lapwing-difference",
-            "version": VERSION,
-            "first": first.to_document(),
-            "second": second.to_document(),
-            "people": self.people,
-            "target": self.target,
-            "joint": None if laws is None else {k: law.to_document() for k, law in laws.items()},
-        }
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the difference that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
-        Returns
-        -------
-        Difference
-            Difference that equals the one that was written.
-
-        Raises
-        ------
-        FormatError
-            When it is no difference, is damaged or has an unknown version.
-        """
-        require_format(document, name="lapwing-difference", version=VERSION)
-        keys = {"format", "version", "first", "second", "people", "target", "joint"}
-        require(document, keys, name="a difference")
-        # By its format: a Distribution makes differences, so its file imports this one.
-        distribution = class_of("lapwing-distribution")
-        first, second = (distribution.from_document(document[key]) for key in ("first", "second"))
-        joint, symbols = document["joint"], first.domain.size
-        if joint is not None and (not isinstance(joint, dict) or not set(joint) <= _KINDS):
-            raise FormatError(
-                "the joint errors of a difference must be those of its bands. "
-                "Do not use this document"
-            )
-        try:
-            laws = joint and {
-                kind: Uncertainty.from_document(law, symbols=symbols) for kind, law in joint.items()
-            }
-            people, target = document["people"], document["target"]
-            found = cls(first, second, people=people, target=target, joint=laws)
-        except (ArgumentError, MismatchError) as error:
-            raise FormatError(f"the difference is damaged: {error}") from None
-        require_spelling(document, found.to_document(), name="the difference")
-        return found
-
     @property
     def _made_of(self) -> tuple[Comparable, Comparable]:
         """Both sides: exact values in one make the difference exact."""
@@ -229,8 +172,8 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         """Sentence about a limit of the intervals. None where there is nothing to say."""
         if self.people == "same" and self.target == "population":
             return (
-                "the people of both sides count as drawn on their own: where somebody is in both "
-                "with like values, the intervals hold, and are wider than they need be"
+                "both samples are treated as independent. If many people are in both, the "
+                "intervals are conservative"
             )
         return None
 
@@ -528,9 +471,9 @@ class Difference(DifferenceIntervals, TabularResult, StoredResult):
         level : float
             Level of the bands, in (0, 1). Default: 0.95.
         names : (str, str), optional
-            Names of the two, for the labels. Default: "first" and "second".
+            Names of the two results, used in labels. Default: "first" and "second".
         xlim : (low, high), optional
-            Ends of the axis of the values, as for :meth:`Distribution.plot`.
+            Limits of the x-axis, as for :meth:`Distribution.plot`.
         title : str, optional
             Title of the picture.
         label : str, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any, ClassVar, Literal
@@ -27,6 +28,7 @@ from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.questions import Question
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
@@ -597,13 +599,16 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         detail: Detail = "resolved",
         xlim: tuple[Any, Any] | None = None,
         target: Target = "empirical",
+        asks: Sequence[Question | str] = (),
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: density above CDF, or the shares of categories."""
         check_detail(detail)
         known: Any = truth
         if truth is not None and not isinstance(truth, Distribution):
             known = Distribution.of_counts(*counts_of_values(truth, self.domain))
-        return pictures_of(self, level=level, truth=known, detail=detail, xlim=xlim, target=target)
+        return pictures_of(
+            self, level=level, truth=known, detail=detail, xlim=xlim, target=target, asks=asks
+        )
 
     def plot(
         self,
@@ -618,6 +623,9 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         target: Target = "empirical",
     ) -> Any:
         """Draw the density above the CDF, both with bands, or the shares of categories.
+
+        If a survey asks for shares or a histogram but not for the curve, their answers are drawn
+        instead, as points with intervals. detail="all" draws the curve.
 
         Parameters
         ----------
@@ -634,7 +642,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
             number depends on the channel, the number of people and the domain alone. "all": every
             bin.
         xlim : (low, high), optional
-            Ends of the axis of the values, in their unit. None is an end of the domain. Default:
+            Limits of the x-axis, in the unit of the values. None is an end of the domain. Default:
             the whole domain, with one exception. An end is moved to the 0.5 % or 99.5 % quantile
             where that halves the axis or more. The picture says which share it leaves out.
         title : str, optional

@@ -7,6 +7,7 @@ always contains the estimate.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
 from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
 from lapwing.protocol.domains.units import to_text
-from lapwing.questions import Question
+from lapwing.questions import Curve, Question
+from lapwing.results.answer_documents import AnswerDocument
 from lapwing.results.atoms import Atom, found_bins
 from lapwing.results.band import Among, Band, Kind, Target, table_kind
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
@@ -39,7 +41,12 @@ from lapwing.results.intervals import (
     reaching,
     variance_interval,
 )
-from lapwing.results.question_answers import Answer, answer_question
+from lapwing.results.question_answers import (
+    Answer,
+    answer_documents,
+    answer_question,
+    asked_in,
+)
 from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import SignedEstimate, band_on, present_uncertainty
 from lapwing.results.steps import Steps
@@ -56,6 +63,7 @@ class DistributionIntervals:
         reports: int
         guarantee: Guarantee | None
         uncertainty: Uncertainty | None
+        provenance: dict[str, Any]
 
         @property
         def cumulative(self) -> Cumulative:
@@ -190,6 +198,11 @@ class DistributionIntervals:
         (0.5, 12.0)
         """
         return answer_question(self, question, level=level, target=target)
+
+    def _answer_documents(self, asks: Sequence[Question | str], **how: Any) -> list[AnswerDocument]:
+        """Return the answers to questions, or else to those of the survey but for the curve."""
+        asked = asks or [each for each in asked_in(self.provenance) if each != Curve()]
+        return answer_documents([self.answer(each, **how) for each in asked], self.domain)
 
     @inherits(SignedEstimate.probability_interval)
     def probability_interval(

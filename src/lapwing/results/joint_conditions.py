@@ -10,8 +10,9 @@ import numpy as np
 from lapwing.errors import ArgumentError, DomainError, LimitedWarning
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.domains.ranges import to_spans, touched
+from lapwing.protocol.domains.ranges import Span, to_spans, touched
 from lapwing.protocol.domains.units import to_text
+from lapwing.questions import Share, label_of
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.rounding import estimate_text
 from lapwing.results.symbols import asked_symbol
@@ -30,6 +31,10 @@ def condition_parts(axis: Any, name: str, asked: Any) -> Parts:
     name: Of the axis, for messages.
     """
     try:
+        if isinstance(asked, Share):
+            if asked.label is None:
+                return span_parts(axis, asked.ranges(axis)[0])
+            asked = label_of(asked.label, axis, name="label")
         if isinstance(asked, tuple) and axis.ordered:
             return range_parts(axis, asked)
         several = list | set | frozenset | (list if axis.ordered else tuple)
@@ -49,12 +54,17 @@ def range_parts(axis: Any, asked: tuple[Any, ...]) -> Parts:
     if len(asked) != 2:
         raise ArgumentError(f"a range must be (low, high), got {len(asked)} entries")
     spans = to_spans(*asked, axis)
-    symbols = touched(axis, spans)
-    if asked[0] == asked[1] and not symbols.some.any():
+    if asked[0] == asked[1] and not touched(axis, spans).some.any():
         raise ArgumentError(
             "a range leaves out one of its ends, so one with equal ends holds no value. Give the "
             "value itself for the people of its bin"
         )
+    return span_parts(axis, spans)
+
+
+def span_parts(axis: Any, spans: list[Span]) -> Parts:
+    """Return the part of each symbol of an axis that lies in spans."""
+    symbols = touched(axis, spans)
     placed = symbols.whole.size
     found = {}
     for edge, held in (("whole", symbols.whole), ("some", symbols.some)):
@@ -112,9 +122,12 @@ def nothing_held(axis: Any, name: str, asked: Any) -> str:
     return f"nobody meets the condition on {name}. Choose a wider one"
 
 
-def edges_around(axis: Any, asked: tuple[Any, ...]) -> str:
+def edges_around(axis: Any, asked: tuple[Any, ...] | Share) -> str:
     """Return the edges of the bins that the ends of a range cut in two, as text."""
-    symbols = touched(axis, to_spans(asked[0], asked[1], axis))
+    spans = (
+        asked.ranges(axis)[0] if isinstance(asked, Share) else to_spans(asked[0], asked[1], axis)
+    )
+    symbols = touched(axis, spans)
     cut = np.flatnonzero(symbols.some & ~symbols.whole)
     ends = [
         f"{to_text(float(axis.left[symbol]), unit=axis.unit)} and "

@@ -19,13 +19,13 @@ from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guara
 from lapwing.results.plotting import BAND, ESTIMATE, TINT, plain, set_ticks, wrapped, write_percent
 from lapwing.results.rounding import axis_text, count_text, estimate_text, level_text, percent
 
-_BLOCKS = 8
+BLOCKS = 8
 """Blocks of each axis in the map of uncertainty: nothing is said of single cells."""
 
-_MAP = 32
+MAP_BLOCKS = 32
 """Blocks of each axis in the map of shares, at most."""
 
-_PANELS = 12
+PANELS = 12
 """Labels that have a distribution of their own, at most: those of the largest shares."""
 
 _COLUMNS = {1: 1, 2: 2, 4: 2, 7: 4, 8: 4, 10: 4, 11: 4, 12: 4}
@@ -61,7 +61,7 @@ _SAID = "0.3"
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
+class ShownAxis:
     """An ordered axis as it is drawn: its ends, its bins between them, and its atoms.
 
     axis: With the ends of what is drawn.
@@ -84,7 +84,7 @@ class _Shown:
     missing: str | None
 
     @classmethod
-    def of(cls, name: str, domain: Any, masses: Sequence[Vector]) -> _Shown:
+    def of(cls, name: str, domain: Any, masses: Sequence[Vector]) -> ShownAxis:
         """Return the axis on which some distributions are drawn, one at least."""
         placed = domain.left.size
         curves = [Cumulative.on(domain, mass) for mass in masses if mass[:placed].sum() > 0]
@@ -207,7 +207,7 @@ def _quantiles_along(joint: Any, number: int, rows: Any, level: float, figure: A
     """Draw quartiles of an axis as steps along an ordered axis, with an interval at each step."""
     of, by = joint.domain.domains[number], joint.domain.domains[1 - number]
     name, other = _both(joint, number)
-    along = _Shown.of(other, by, [joint.marginal(other).mass])
+    along = ShownAxis.of(other, by, [joint.marginal(other).mass])
     figure = _figure(figure, (7.2, 4.2))
     ax = figure.subplots()
     starts, ends = np.array(rows["from"][::3]), np.array(rows["to"][::3])
@@ -248,7 +248,7 @@ def _quantiles_by_label(joint: Any, number: int, rows: Any, level: float, figure
     of, by = joint.domain.domains[number], joint.domain.domains[1 - number]
     name, other = _both(joint, number)
     labels, shares = rows["label"][::3], np.array(rows["share"][::3])
-    kept = _largest(shares, _LABELS)
+    kept = largest(shares, _LABELS)
     figure = _figure(figure, (7.2, 1.7 + 0.36 * kept.size))
     ax = figure.subplots()
     known, reached = joint.uncertainty is not None, []
@@ -280,10 +280,10 @@ def _maps(joint: Any, level: float, figure: Any) -> Any:
     widths = (5, 1, 5) if known else (5, 1)
     grid = figure.add_gridspec(2, len(widths), width_ratios=widths, height_ratios=(1.1, 5))
     both = [
-        _Shown.of(name, domain, [joint.marginal(name).mass])
+        ShownAxis.of(name, domain, [joint.marginal(name).mass])
         for name, domain in joint.domain.axes.items()
     ]
-    table, (rows, columns) = _blocked(joint.table, both, _MAP)
+    table, (rows, columns) = blocked(joint.table, both, MAP_BLOCKS)
     main = figure.add_subplot(grid[1, 0])
     top = figure.add_subplot(grid[0, 0], sharex=main)
     side = figure.add_subplot(grid[1, 1], sharey=main)
@@ -319,10 +319,10 @@ _NOTE: dict[str, Any] = {"fontsize": 8, "color": _SAID, "loc": "left"}
 """How the note above a map is written."""
 
 
-def _uncertainty_map(ax: Any, joint: Any, both: list[_Shown], level: float) -> None:
+def _uncertainty_map(ax: Any, joint: Any, both: list[ShownAxis], level: float) -> None:
     """Draw the shares of blocks as numbers, and the half-widths of their intervals as colors."""
-    shares, (x, y) = _blocked(joint.table, both, _BLOCKS)
-    draws, _ = _blocked(joint.uncertainty.draws.reshape(-1, *joint.domain.shape), both, _BLOCKS)
+    shares, (x, y) = blocked(joint.table, both, BLOCKS)
+    draws, _ = blocked(joint.uncertainty.draws.reshape(-1, *joint.domain.shape), both, BLOCKS)
     reach = 100 * normal_critical_value(level) * np.sqrt((draws**2).mean(axis=0))
     image = ax.pcolormesh(x, y, reach.T, cmap="Oranges", vmin=0)
     across, up = (
@@ -355,7 +355,7 @@ def _by_label(joint: Any, number: int, level: float, figure: Any) -> Any:
     labels, axis = joint.domain.domains[number], joint.domain.domains[1 - number]
     name, other = _both(joint, number)
     shares = joint.marginal(name).mass
-    kept = _largest(shares[: len(labels.listed)], _PANELS)
+    kept = largest(shares[: len(labels.listed)], PANELS)
     columns = _COLUMNS.get(kept.size, 3)
     rows = -(-kept.size // columns)
     figure = _figure(figure, (7.2, 1.3 + 1.45 * rows))
@@ -363,7 +363,7 @@ def _by_label(joint: Any, number: int, level: float, figure: Any) -> Any:
         rows, columns, sharex=True, sharey=True, squeeze=False, gridspec_kw={"wspace": 0.06}
     ).ravel()
     parts = [joint._of_symbols(number, np.array([label])) for label in kept]
-    shown = _Shown.of(other, axis, [part.mass for part in parts])
+    shown = ShownAxis.of(other, axis, [part.mass for part in parts])
     for ax, label, part in zip(panels, kept, parts, strict=False):
         mass, reach = part.mass, None
         if part.uncertainty is not None:
@@ -406,7 +406,7 @@ def _label_table(joint: Any, level: float, figure: Any) -> Any:
     kept, names = [], []
     for name, axis in joint.domain.axes.items():
         shares = joint.marginal(name).mass
-        kept.append(_largest(shares, _LABELS))
+        kept.append(largest(shares, _LABELS))
         names.append(
             [
                 _short(axis.listed[one]) if one < len(axis.listed) else "(missing)"
@@ -442,7 +442,7 @@ def _label_table(joint: Any, level: float, figure: Any) -> Any:
     ax.set_yticks(range(kept[down].size), names[down])
     wide = max(map(len, names[across])) * kept[across].size > 70
     turned: dict[str, Any] = {}
-    if wide and kept[across].size <= _PANELS:
+    if wide and kept[across].size <= PANELS:
         turned = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
     elif wide:
         turned = {"rotation": 90}
@@ -475,6 +475,8 @@ _KEYS = ("quantile", "low", "high")
 
 
 def _figure(figure: Any, size: tuple[float, float]) -> Any:
+    if callable(figure):
+        return figure(size)
     if figure is not None:
         return figure
     try:
@@ -505,7 +507,7 @@ def _title(label: Any, share: float, columns: int) -> str:
     return "\n".join(textwrap.wrap(f"{name}: {said}", _TITLES[columns]))
 
 
-def _largest(shares: Vector, most: int) -> Whole:
+def largest(shares: Vector, most: int) -> Whole:
     """Return the labels of the largest shares above zero, in their own order; one at least."""
     order = np.argsort(-shares, kind="stable")[:most]
     held = order[shares[order] > 0]
@@ -521,8 +523,8 @@ def _not_drawn(name: str, axis: Any, drawn: float) -> str | None:
     return f"not shown: {percent(share)} with another {name}{none}"
 
 
-def _blocked(
-    table: Matrix, both: Sequence[_Shown], most: int
+def blocked(
+    table: Matrix, both: Sequence[ShownAxis], most: int
 ) -> tuple[Matrix, tuple[Vector, Vector]]:
     """Return shares of blocks of bins, and the edges of the blocks of both axes.
 
@@ -612,7 +614,7 @@ def _legend(ax: Any) -> None:
     ax.legend(frameon=False, loc="upper center", ncols=3)
 
 
-def _name_axes(ax: Any, joint: Any, both: list[_Shown], *, most: int) -> None:
+def _name_axes(ax: Any, joint: Any, both: list[ShownAxis], *, most: int) -> None:
     for line, shown, name in zip("xy", both, joint.domain.names, strict=True):
         shown.dress(ax, line, most=most if line == "x" else 6)
         getattr(ax, f"set_{line}label")(plain(name))

@@ -21,11 +21,13 @@ from lapwing.protocol.domains.domain_answers import to_points
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.ranges import OpenEnd, open_end
 from lapwing.protocol.domains.text_values import Unit
+from lapwing.questions import Histogram, Question, Share
 from lapwing.results.atoms import expected_mass, found_bins
 from lapwing.results.band import Band, DifferenceBand, Target
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.exact_values import EXACT, is_exact
+from lapwing.results.question_answers import in_place_of_curve, question_table
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
 from lapwing.results.steps import Detail, Steps, shared_steps
 from lapwing.results.symbols import measured_in, values_of
@@ -287,7 +289,7 @@ class Curves:
     label: What the heights are.
     bands: The last on top. :class:`Outline` is how they are filled.
     stepped: Whether bands step where the lines do: for whole numbers and lone atoms.
-    atoms: float64 [found atoms]: the middles of the bins in which atoms were found.
+    atoms: float64 [detected atoms]: the middles of the bins in which atoms were found.
     signed: Whether heights may be negative, as those of a difference.
     outside: Whether the first and the last point of bands are those of values outside the range.
     title: How many people are behind it, and their privacy guarantee.
@@ -379,7 +381,7 @@ class Shape:
 
     edges, heights: float64 [bins + 1] and [bins]. Both empty where no bin has a width.
     points, shares: float64 [atoms] each: declared atoms, or whole numbers.
-    atoms, excess: float64 [found atoms] each: the middles of their bins, and the shares that are
+    atoms, excess: float64 [detected atoms] each: the middles of their bins, and the shares that are
         reported of them (of a truth, what their bins hold beyond what is around them). In `heights`
         such a bin has what the bins around it suggest.
     low, high: float64 [bins], or [atoms] where there are no bins: their band.
@@ -532,6 +534,7 @@ class Bars:
     label: What the heights are.
     title: How many people are behind them, their privacy guarantee, and how many bars are left out.
     signed: Whether heights may be negative, as those of a difference.
+    dots: Whether they are drawn as points, as answers that do not add up to one.
     """
 
     values: list[Any]
@@ -544,6 +547,7 @@ class Bars:
     label: str = "share"
     title: str | None = None
     signed: bool = False
+    dots: bool = False
 
     __repr__ = short_repr
 
@@ -581,6 +585,33 @@ class Bars:
             signed=signed,
         )
 
+    @classmethod
+    def of_answers(
+        cls, result: Any, asked: Sequence[Question], truth: Any, *, level: float, target: Target
+    ) -> Bars:
+        """Return the answers to questions about shares as points, in the order of the questions."""
+
+        def rows(one: Any) -> dict[str, Any]:
+            answers = [one.answer(each, level=level, target=target) for each in asked]
+            table = question_table(answers, one.domain)
+            return {
+                name: [row[name] for row in table]
+                if name == "question"
+                else np.array([row[name] for row in table], dtype=np.float64)
+                for name in ("question", "value", "low", "high")
+            }
+
+        found, none = rows(result), result.uncertainty is None
+        return cls(
+            found["question"],
+            found["value"],
+            intervals=None if none else (found["low"], found["high"]),
+            interval_name=f"{level_text(level)} interval (pointwise)",
+            truth=None if truth is None else rows(truth)["value"],
+            title=title_of(result, target, truth),
+            dots=True,
+        )
+
 
 Picture = Curves | Densities | Bars
 
@@ -593,13 +624,17 @@ def pictures_of(
     detail: Detail,
     xlim: tuple[Any, Any] | None,
     target: Target = "empirical",
+    asks: Sequence[Question | str] = (),
 ) -> tuple[Picture, ...]:
     """Return the density of a distribution above its CDF, or its shares of categories.
+
+    Where shares are asked and the curve is not, these are drawn in its place.
 
     level: Of the pointwise band of the CDF, and of the simultaneous one of the density.
     truth: Drawn alongside it.
     xlim: Ends of the axis, as :func:`limits_of` takes them.
     target: Whom the bands are about.
+    asks: Questions. Without one those of the survey.
     """
     domain = result.domain
     if (reason := reason_of(result)) is not None:
@@ -610,6 +645,12 @@ def pictures_of(
             raise MismatchError(
                 "the truth must have the kind and unit of the result. Convert its values first"
             )
+    asked = in_place_of_curve(result, asks)
+    drawn = [each for each in asked if isinstance(each, Share | Histogram)]
+    if asks and asked and not drawn:
+        raise ArgumentError("a picture shows shares, histograms or the curve. Ask one of these")
+    if drawn and (asks or (detail == "resolved" and xlim is None)):
+        return (Bars.of_answers(result, drawn, truth, level=level, target=target),)
     if not domain.ordered:
         title = title_of(result, target, truth)
         known = None if truth is None else truth.mass

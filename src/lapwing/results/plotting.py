@@ -333,7 +333,7 @@ def _draw_curves(picture: Curves, ax: Any) -> None:
         foot = {"transform": ax.get_xaxis_transform(), "clip_on": False, "markersize": 9}
         seen = (picture.axis.low <= picture.atoms) & (picture.atoms <= picture.axis.high)
         at = np.full(np.count_nonzero(seen), 0.02)
-        label = "bin with a found atom"
+        label = "bin with a detected atom"
         ax.plot(picture.atoms[seen], at, "|", color="black", label=label, zorder=4, **foot)
     ax.set_ylabel(plain(picture.label))
     _dress(ax, picture.axis)
@@ -387,7 +387,7 @@ def _stems(shape: Shape, axis: Axis) -> list[tuple[Vector, Vector, str]]:
     stems = []
     for places, shares, kind in (
         (shape.points, shape.shares, "atom"),
-        (shape.atoms, shape.excess, "found atom"),
+        (shape.atoms, shape.excess, "detected atom"),
     ):
         seen = (axis.low <= places) & (places <= axis.high)
         if seen.any():
@@ -426,7 +426,7 @@ def _draw_shape(shape: Shape, ax: Any, axis: Axis, *, length: float, top: float,
             places, 0, heights, color=ESTIMATE, linewidth=width, label=f"{kind} (right scale)"
         )
         if few:
-            inside = "white" if kind == "found atom" else ESTIMATE
+            inside = "white" if kind == "detected atom" else ESTIMATE
             ends = shares / length <= top
             look = {"color": ESTIMATE, "markersize": 6, "markerfacecolor": inside}
             ax.plot(places[ends], heights[ends], "o", **look)
@@ -470,9 +470,12 @@ def _draw_whole_numbers(picture: Densities, ax: Any) -> None:
 
 
 def _draw_bars(picture: Bars, ax: Any) -> None:
-    """Draw bars to the right, the largest on top, with their names alongside."""
+    """Draw bars or points to the right, the first on top, with their names alongside."""
     places = np.arange(picture.heights.size)
-    ax.barh(places, picture.heights, color=TINT, edgecolor=ESTIMATE, linewidth=0.6)
+    if picture.dots:
+        ax.plot(picture.heights, places, "o", color=ESTIMATE, markersize=5, label="estimate")
+    else:
+        ax.barh(places, picture.heights, color=TINT, edgecolor=ESTIMATE, linewidth=0.6)
     if picture.signed:
         ax.axvline(0.0, color="black", linewidth=0.8)
     if picture.intervals is not None:
@@ -487,7 +490,7 @@ def _draw_bars(picture: Bars, ax: Any) -> None:
         look = {"color": TRUTH, "linewidth": 1, "linestyle": "--"}
         ax.axvline(picture.threshold, label="threshold", **look)
     if picture.intervals or picture.truth is not None or picture.threshold is not None:
-        ax.legend(frameon=False, loc="lower right")
+        ax.legend(frameon=False, loc="best" if picture.dots else "lower right")
     _name_bars(ax, picture.values)
     ax.set_xlabel(plain(picture.label))
     ax.xaxis.set_major_formatter(write_percent)

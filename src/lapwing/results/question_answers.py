@@ -7,7 +7,7 @@ question only finds the one that answers it, and a point that says little is lef
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -25,10 +25,12 @@ from lapwing.questions import (
     Quantile,
     Question,
     Share,
+    check_answerable,
     label_of,
+    place_text,
     read,
 )
-from lapwing.results.answer_documents import AskedRange
+from lapwing.results.answer_documents import AnswerDocument, AskedRange
 from lapwing.results.answers import cdf_columns, number_row, share_row
 from lapwing.results.band import Target
 from lapwing.results.circle import NO_MIDDLE
@@ -118,7 +120,27 @@ class Answer:
 
 
 def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, Any]]:
-    """Return a row for each number of answers: plain for a file, and as `text` and `interval`.
+    """Return a row of a file for each number of answers.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+    domain : Domain
+        Domain of the result.
+
+    Raises
+    ------
+    ArgumentError
+        When one is to the curve, which has a table of its own.
+    """
+    if any(isinstance(answer.question, Curve) for answer in answers):
+        raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
+    rows = [row for answer in answers for row in _lines(answer, domain)]
+    return [{name: row[name] for name in row if name not in _WORDS} for row in rows]
+
+
+def answer_documents(answers: Sequence[Answer], domain: Domain) -> list[AnswerDocument]:
+    """Return the JSON form of answers, with their numbers as people read them.
 
     Parameters
     ----------
@@ -126,13 +148,22 @@ def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, 
     domain : Domain
         Domain of the result.
     """
-    return [row for answer in answers for row in _texts(answer, domain)]
+    return [
+        {
+            **each.to_document(),  # type: ignore[typeddict-item]
+            "lines": [
+                {name: row[name] for name in ("question", *_WORDS)} for row in _lines(each, domain)
+            ],
+        }
+        for each in answers
+    ]
 
 
-def _texts(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
+def _lines(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
+    """Return a row for each number: plain, and as `text` and `interval`. None for the curve."""
     asked = answer.question
     if isinstance(asked, Curve):
-        raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
+        return []
     parts = [str(asked)]
     if isinstance(asked, Histogram):
         ends = asked.places(domain)
@@ -150,6 +181,7 @@ def _texts(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
             {
                 "question": part,
                 **dict(zip(_ENDS, map(_plain, given), strict=True)),
+                "about": answer.about,
                 "note": answer.note,
                 "text": number_text(row, write, domain.unit),
                 "interval": interval_text(row, write, domain.unit),
@@ -159,6 +191,7 @@ def _texts(answer: Answer, domain: Domain) -> list[dict[str, Any]]:
 
 
 _ENDS = ("value", "low", "high")
+_WORDS = ("text", "interval")
 
 
 def _entries(value: Any, count: int) -> list[Any]:
@@ -200,13 +233,9 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
     asked: Question = read(question)
     how: dict[str, Any] = {"level": level, "target": target}
     domain = result.domain
-    if not domain.ordered and not isinstance(asked, Share):
-        raise ArgumentError(f"{asked} is for numbers. For labels use Share(label=...)")
-    if isinstance(asked, Quantile | Curve) and domain.circular:
-        raise ArgumentError(
-            f"{asked} needs a place on the circle from which values are counted. Use "
-            "quantile(..., start=...)"
-        )
+    check_answerable(asked, domain)
+    if isinstance(asked, Curve) and domain.circular:
+        raise ArgumentError("a curve needs a place on the circle where it begins. Use cdf(...)")
     reason = reason_of(result)
     rows = _rows(result, asked, how)
     of_missing = isinstance(asked, Share) and asked.label in ("missing", MISSING)
@@ -223,16 +252,40 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
     )
 
 
-def asked_of(result: Any) -> tuple[Question, ...]:
-    """Return the questions that a survey asks. Empty if it asks for the whole curve."""
-    asks = tuple(read(each) for each in result.provenance.get(ASKS, ()))
-    return () if Curve() in asks else asks
+def asked_in(provenance: Mapping[str, Any]) -> tuple[Question, ...]:
+    """Return the questions of a survey, by the provenance of its result."""
+    return tuple(read(each) for each in provenance.get(ASKS, ()))
+
+
+def asks_curve(provenance: Mapping[str, Any]) -> bool:
+    """Return whether a survey asks for the whole curve, as one without questions does."""
+    asks = asked_in(provenance)
+    return not asks or Curve() in asks
+
+
+def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, ...]:
+    """Return the questions that a table or a picture answers, or else the survey's.
+
+    Parameters
+    ----------
+    result : Distribution
+    asks : sequence of Question or str
+        What is asked. None: what the survey asks.
+
+    Returns
+    -------
+    tuple of Question
+        Empty where the curve is asked, alone or by the survey.
+    """
+    if not asks:
+        return () if asks_curve(result.provenance) else asked_in(result.provenance)
+    asked = tuple(map(read, asks))
+    return () if asked == (Curve(),) else asked
 
 
 def withheld(result: Any, asked: Question) -> bool:
     """Return whether a survey did not ask this, so that it is answered without a point if wide."""
-    asks = asked_of(result)
-    return bool(asks) and asked not in asks
+    return not asks_curve(result.provenance) and asked not in asked_in(result.provenance)
 
 
 def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
@@ -240,13 +293,14 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
     if isinstance(asked, Share):
         if asked.label is not None:
             row = share_row(result, label_of(asked.label, domain, name="label"), **how)
-        elif not domain.ordered:
-            raise ArgumentError(f"{asked} asks about numbers. For labels use Share(label=...)")
         else:
             row = range_row(result, AskedRange(asked.low, asked.high, asked.closed), **how)
         return [_share(row)]
     if isinstance(asked, Histogram):
-        cells = [AskedRange(_typed(low), _typed(high)) for low, high in asked.cells(domain)]
+        cells = [
+            AskedRange(place_text(low, domain), place_text(high, domain))
+            for low, high in asked.cells(domain)
+        ]
         return [_share(range_row(result, each, **how)) for each in cells]
     if isinstance(asked, Mean):
         value, interval = result.mean(), result.mean_interval(**how)
@@ -257,10 +311,6 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
     return [(*each, None) for each in zip(*columns.values(), strict=True)]
 
 
-def _typed(place: Any) -> str | None:
-    return place if place is None or isinstance(place, str) else repr(place)
-
-
 def _share(row: Any) -> _Row:
     return row["share"], row["low"], row["high"], row.get("reason")
 
@@ -268,7 +318,8 @@ def _share(row: Any) -> _Row:
 def _quantile(result: Any, probability: float, how: dict[str, Any]) -> _Row:
     interval = result.quantile_interval(probability, **how)
     value = result.quantile(probability)
-    return (value.item() if value.dtype.kind == "f" else value, *(interval or (None, None)), None)
+    number = not isinstance(value, str) and value.dtype.kind == "f"  # times of day are strings
+    return (value.item() if number else value, *(interval or (None, None)), None)
 
 
 def _without_wide_point(row: _Row, asked: Question, domain: Any) -> _Row:
@@ -277,8 +328,10 @@ def _without_wide_point(row: _Row, asked: Question, domain: Any) -> _Row:
     if low is None or value is None:
         return row
     if isinstance(asked, Mean | Quantile):
-        span = float(domain.right[-1]) - float(domain.left[0])
-        width = _number(high, domain) - _number(low, domain)
+        first, last = float(domain.left[0]), float(domain.right[-1])
+        start, stop = (float(np.clip(_number(end, domain), first, last)) for end in (low, high))
+        span = last - first
+        width = stop - start if start <= stop else stop - start + span  # round a circle
     else:
         span, width = 1.0, high - low
     return (None, low, high, note or TOO_WIDE) if not width < WIDE * span else row

@@ -10,13 +10,13 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from lapwing.documents import require
-from lapwing.errors import FormatError
+from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Matrix, Vector, Whole, short_repr
+from lapwing.stored_fields import FromFields, StoredArray
 
 SHORT = "<f4"
 """The kind of floats of 32 bits. The others have 64."""
@@ -36,46 +36,36 @@ def encoded(array: Vector, *, kind: str = "<f8") -> str:
     return base64.b64encode(np.ascontiguousarray(array, dtype=kind).tobytes()).decode()
 
 
-def decoded(
-    text: Any,
-    *,
-    kind: str = "<f8",
-    numbers: int | None = None,
-    rows: int | None = None,
-    columns: int | None = None,
-) -> Matrix:
-    """Return the array in a string, float64. FormatError when it is none of that size.
-
-    numbers: How many there must be.
-    rows, columns: For two dimensions. Without rows, as many as there are.
-    """
+def decoded(text: Any, *, kind: str = "<f8") -> Vector:
+    """Return the array in a string, float64. FormatError when it is none of finite numbers."""
     try:
         found = np.frombuffer(base64.b64decode(text, validate=True), dtype=kind)
     except (ValueError, TypeError):
         raise FormatError("an array of this document is damaged. Do not use it") from None
     if not np.isfinite(found).all():
         raise FormatError("an array of this document holds numbers that are not finite")
-    if rows is not None and columns is not None:
-        numbers = rows * columns
-    if numbers is not None and found.size != numbers:
-        raise FormatError("an array of this document is damaged. Do not use it")
-    if columns is not None:
-        if columns < 1 or found.size % columns:
-            raise FormatError("an array of this document is damaged. Do not use it")
-        found = found.reshape(-1, columns)
     return found.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class Spread(FromFields):
     """How the masses of cells are spread over their symbols.
 
     start: int64 [cells], increasing from 0: the first symbol of each.
     share: float64 [symbols], part of its cell's mass.
     """
 
-    start: Whole
-    share: Vector
+    start: Annotated[Whole, StoredArray("<i8")]
+    share: Annotated[Vector, StoredArray(packed=True, shape=("symbols",))]
+
+    _name: ClassVar = "the cells of an uncertainty"
+    _sizes: ClassVar = ("symbols",)
+
+    def __post_init__(self) -> None:
+        """Check that every symbol is in one cell."""
+        ends = [*self.start.tolist(), self.share.size]
+        if ends[0] != 0 or any(first >= second for first, second in pairwise(ends)):
+            raise ArgumentError("start", "must rise from 0 to below the number of symbols")
 
     __repr__ = short_repr
 
@@ -91,26 +81,6 @@ class Spread:
     def equals(self, other: Spread) -> bool:
         """Return whether the cells and shares are the same."""
         return np.array_equal(self.start, other.start) and np.array_equal(self.share, other.share)
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"start": self.start.tolist(), "share": encoded(self.share)}
-
-    @classmethod
-    def from_document(cls, document: Any, *, symbols: int) -> Spread:
-        """Return what :meth:`to_document` wrote. FormatError when damaged."""
-        damaged = FormatError("the cells of this distribution's uncertainty are damaged")
-        if not isinstance(document, dict):
-            raise damaged
-        require(document, {"start", "share"}, name="the cells of an uncertainty")
-        start, share = document["start"], decoded(document["share"])
-        if not isinstance(start, list) or not all(type(one) is int for one in start):
-            raise damaged
-        bounds = [*start, symbols]
-        rising = all(one < two for one, two in pairwise(bounds))
-        if bounds[0] != 0 or not rising or share.size != symbols:
-            raise damaged
-        return cls(np.array(start, dtype=np.int64), share)
 
 
 @dataclass(frozen=True, eq=False)

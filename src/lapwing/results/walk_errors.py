@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from lapwing.declared import Declared, From
-from lapwing.documents import require
-from lapwing.errors import ArgumentError, FormatError
+from lapwing.declared import AtLeastOne, Declared, From
+from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector, short_repr
 from lapwing.linear.covariance import Covariance, as_stored
 from lapwing.linear.memoized import cached_property
@@ -28,9 +27,8 @@ from lapwing.linear.random_walk import (
     smoothed,
     without_own,
 )
-from lapwing.results.spread_law import decoded, encoded
 from lapwing.results.uncertainty import Kind, Uncertainty, Variants
-from lapwing.stored_fields import FromFields, StoredArray
+from lapwing.stored_fields import UNSTORED, FromFields, StoredArray
 
 Walked: TypeAlias = Kind | Literal["between"]
 """A kind of band of one week, or all bands of the difference of two weeks."""
@@ -43,6 +41,10 @@ _LARGEST = 1e6
 """What every variance and factor in a file is below: far more than masses can vary."""
 
 Variance = Annotated[float, From(0, _LARGEST, without="most")]
+
+BySymbol = Annotated[Vector, StoredArray(packed=True, shape=("size",))]
+
+ByState = Annotated[Vector, StoredArray(packed=True, shape=("state",))]
 
 ByWeek = Annotated[Matrix, StoredArray(packed=True, shape=("weeks", "size"))]
 
@@ -66,7 +68,7 @@ class Wider(Declared, FromFields):
 
 
 @dataclass(frozen=True, eq=False)
-class WeekErrors:
+class WeekErrors(Declared, FromFields):
     """What one week's reports say, and about whom.
 
     root: float64 [rank, state], as float32 has it: the information is ``root' root``.
@@ -75,54 +77,27 @@ class WeekErrors:
         have none for differences.
     """
 
-    root: Matrix
-    pilot: Vector
-    reports: int
-    centers: Mapping[Walked, Vector]
+    root: Annotated[Matrix, StoredArray("<f4", packed=True, shape=("", "state"))]
+    pilot: BySymbol
+    reports: AtLeastOne
+    centers: Mapping[Walked, BySymbol]
+
+    _name: ClassVar = "the errors of a week"
+    _sizes: ClassVar = ("size", "state")
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        super().__post_init__()
+        if self.root.shape[0] > self.root.shape[1]:
+            raise ArgumentError("root", "must have at most as many rows as columns")
+        if _too_large(self.pilot):
+            raise ArgumentError("the masses of a week are damaged")
 
     __repr__ = short_repr
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "root": encoded(self.root, kind="<f4"),
-            "pilot": encoded(self.pilot),
-            "reports": self.reports,
-            "centers": {kind: encoded(center) for kind, center in self.centers.items()},
-        }
-
-    @classmethod
-    def from_document(cls, document: Any, *, size: int, state: int) -> WeekErrors:
-        """Return what :meth:`to_document` wrote. FormatError when it is none."""
-        require(document, {"root", "pilot", "reports", "centers"}, name="the errors of a week")
-        reports, centers = document["reports"], document["centers"]
-        if type(reports) is not int or reports < 1:
-            raise FormatError(
-                "the errors of a week must say how many people reported. Do not use this document"
-            )
-        if not _by_kind(centers):
-            raise FormatError(
-                "the errors of a week must have a center for each kind of band. "
-                "Do not use this document"
-            )
-        root = decoded(document["root"], columns=state, kind="<f4")
-        if root.shape[0] > state:
-            raise FormatError(
-                "the information of a week has too many rows. Do not use this document"
-            )
-        pilot = decoded(document["pilot"], numbers=size)
-        if _too_large(pilot):
-            raise FormatError("the masses of a week are damaged. Do not use this document")
-        return cls(
-            root,
-            pilot,
-            reports,
-            {kind: decoded(center, numbers=size) for kind, center in centers.items()},
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class WalkErrors:
+class WalkErrors(Declared, FromFields):
     """Error distributions of all weeks. Masses are ``mean + columns (a + u)``: a walks, u is new.
 
     columns: float64 [size, state], of sum zero, as float32 has them.
@@ -143,17 +118,39 @@ class WalkErrors:
     ``D - D A D`` is added that no other week shares.
     """
 
-    columns: Matrix
-    first: Matrix
-    step: Vector
-    shape: Vector
-    jump: Vector
-    odd: Vector
-    flicker: float
+    columns: Annotated[Matrix, StoredArray("<f4", packed=True, shape=("size", "state"))]
+    first: Annotated[Matrix, StoredArray(packed=True, shape=("state", "state"))]
+    step: ByState
+    shape: ByState
+    jump: Annotated[Vector, StoredArray(packed=True, shape=("weeks",))]
+    odd: Annotated[Vector, StoredArray(packed=True, shape=("weeks",))]
+    flicker: Variance
     wider: Mapping[Walked, Wider]
     method: str
     weeks: tuple[WeekErrors | None, ...]
-    scores: Matrix | None = None
+    scores: Matrix | None = field(default=None, metadata=UNSTORED)
+
+    _name: ClassVar = "the errors of a series"
+    _sizes: ClassVar = ("size", "weeks")
+
+    def __post_init__(self) -> None:
+        """Check the variances and the sizes."""
+        super().__post_init__()
+        variances = (self.step, self.shape, self.jump, self.odd)
+        negative = any((each < 0).any() for each in variances)
+        if negative or _too_large(self.first, *variances):
+            raise ArgumentError("the variances of this series are damaged")
+        if self.columns.shape[1] > self.columns.shape[0]:
+            raise ArgumentError("columns", "must have at most as many columns as rows")
+        if len(self.weeks) != self.jump.size:
+            raise ArgumentError("weeks", "must have an entry for each week")
+
+    def _check_stored(self) -> None:
+        kinds = set(self.wider)
+        if not {*get_args(Kind)} <= kinds:
+            raise ArgumentError("wider", "must have an entry for each kind of band")
+        if any(week is not None and set(week.centers) != kinds for week in self.weeks):
+            raise ArgumentError("weeks", "must be of the same kinds of band as `wider`")
 
     __repr__ = short_repr
 
@@ -270,84 +267,10 @@ class WalkErrors:
         factor = as_stored(self.columns @ root)
         return Covariance(np.zeros(factor.shape[0]), factor, np.ones(factor.shape[1]))
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form. Arrays as base64 of little-endian floats."""
-        return {
-            "columns": encoded(self.columns, kind="<f4"),
-            "first": encoded(self.first),
-            "step": encoded(self.step),
-            "shape": encoded(self.shape),
-            "jump": encoded(self.jump),
-            "odd": encoded(self.odd),
-            "flicker": self.flicker,
-            "wider": {kind: by.to_document() for kind, by in self.wider.items()},
-            "method": self.method,
-            "weeks": [None if week is None else week.to_document() for week in self.weeks],
-        }
-
-    @classmethod
-    def from_document(cls, document: Any, *, size: int, weeks: int) -> WalkErrors:
-        """Return the errors that :meth:`to_document` wrote. FormatError when they are none."""
-        keys = {"columns", "first", "step", "shape", "jump", "odd", "method", "weeks"}
-        keys |= {"flicker", "wider"}
-        require(document, keys, name="the errors of a series")
-        wider, listed = document["wider"], document["weeks"]
-        if not isinstance(document["method"], str):
-            raise FormatError(
-                "the errors of a series must say how they were made. Do not use this document"
-            )
-        if not isinstance(listed, list) or len(listed) != weeks:
-            raise FormatError(
-                "the errors of a series must have an entry for each week. Do not use this document"
-            )
-        if not _by_kind(wider):
-            raise FormatError(
-                "the errors of a series must be for both kinds of band. Do not use this document"
-            )
-        flicker = document["flicker"]
-        if type(flicker) is not float or not 0 <= flicker < _LARGEST:
-            raise FormatError("the variances of this series are damaged. Do not use it")
-        step = decoded(document["step"])
-        state = step.size
-        shape = decoded(document["shape"], numbers=state)
-        jump, odd = (decoded(document[key], numbers=weeks) for key in ("jump", "odd"))
-        first = decoded(document["first"], columns=state, rows=state)
-        variances = (step, shape, jump, odd)
-        large = _too_large(first, *variances)
-        if state > size or large or any((each < 0).any() for each in variances):
-            raise FormatError("the variances of this series are damaged. Do not use it")
-        read = tuple(
-            None if week is None else WeekErrors.from_document(week, size=size, state=state)
-            for week in listed
-        )
-        if any(week is not None and set(week.centers) != set(wider) for week in read):
-            raise FormatError(
-                "the errors of a series and of its weeks must be for the same kinds of band. "
-                "Do not use this document"
-            )
-        return cls(
-            decoded(document["columns"], columns=state, kind="<f4", rows=size),
-            first,
-            step,
-            shape,
-            jump,
-            odd,
-            flicker,
-            {kind: Wider.from_document(each) for kind, each in wider.items()},
-            document["method"],
-            read,
-        )
-
 
 def _too_large(*arrays: Vector) -> bool:
     """Return whether a file holds a number that no masses have."""
     return any(bool((np.abs(each) >= _LARGEST).any()) for each in arrays)
-
-
-def _by_kind(entries: Any) -> bool:
-    """Return whether a document has an entry for each kind of band, and perhaps for differences."""
-    kinds = set(get_args(Kind))
-    return isinstance(entries, dict) and kinds <= set(entries) <= kinds | {"between"}
 
 
 def root_of(information: Matrix, most: Vector) -> Matrix:

@@ -10,8 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lapwing.documents import canonical
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import EPOCH_NAME
 from lapwing.protocol.messages.problems import Problem
+from lapwing.questions import read
 from lapwing.results.answer_documents import (
     PROBABILITIES,
     DifferenceAnswer,
@@ -35,7 +38,6 @@ from lapwing.service.requests import (
 )
 from lapwing.service.results import LookDocument, Question
 from lapwing.service.survey_states import (
-    AnswersKind,
     StateDocument,
     SurveyRow,
     state_document,
@@ -47,15 +49,17 @@ MOST_PROBABILITIES = 100
 
 MOST_TOGETHER = 16
 
+MOST_ASKED = 16
+
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.9999
 
-_SURVEY = "/v1/surveys/{survey}"
+SURVEY = "/v1/surveys/{survey}"
 
 _SHOWN = (
     *(Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH, Problem.UNKNOWN_SEGMENT),
     *(Problem.TOO_FEW, Problem.NOT_WHILE_OPEN),
 )
-_DECODED = (*_SHOWN, Problem.CANNOT_BE_SAID, Problem.NO_RESULT)
+DECODED = (*_SHOWN, Problem.CANNOT_BE_SAID, Problem.NO_RESULT)
 
 _Segment = Annotated[
     str | None, Meta(description='A segment of the survey, or "other" for reports without one.')
@@ -107,6 +111,14 @@ class ResultQuery(SegmentQuery):
         Annotated[str, Meta(max_length=100)] | None,
         Meta(description="On a circle: the value from which quantiles are counted."),
     ] = None
+    ask: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="A question such as share above 50000, histogram bins 16, mean, quantile "
+            "0.5 or curve. May be repeated. Default: what the survey asks. In a table or a picture "
+            "the curve stands alone."
+        ),
+    ] = ()
     together: Annotated[
         str | None,
         Meta(
@@ -142,7 +154,6 @@ class ResultHead(TypedDict):
     ]
     look: LookDocument
     warnings: list[str]
-    answers: NotRequired[AnswersKind]
     against: NotRequired[EpochName]
     against_segment: NotRequired[str | None]
     against_look: NotRequired[LookDocument]
@@ -179,7 +190,7 @@ async def list_surveys(request: Request) -> Response:
 
 @endpoint(
     "GET",
-    _SURVEY + "/state",
+    SURVEY + "/state",
     "Number of reports",
     Problem.UNKNOWN_SURVEY,
     role="analyst",
@@ -187,14 +198,14 @@ async def list_surveys(request: Request) -> Response:
 )
 async def show_state(request: Request) -> Response:
     """Return how many reports there are, by epoch and segment, and how many were refused."""
-    collector, kept = _found(request)
+    collector, kept = found_survey(request)
     admin = role_of(request, cookie=True) == "admin"
     return json_answer(await state_document(collector, kept, admin=admin))
 
 
 @endpoint(
     "GET",
-    _SURVEY + "/tallies/{epoch}",
+    SURVEY + "/tallies/{epoch}",
     "Tally of an epoch",
     *_SHOWN,
     Problem.NO_RESULT,
@@ -204,32 +215,32 @@ async def show_state(request: Request) -> Response:
 )
 async def show_tally(request: Request, query: SegmentQuery) -> Response:
     """Return the tally of an epoch or a segment, as every decoder of the library reads it."""
-    collector, kept = _found(request)
+    collector, kept = found_survey(request)
     tally = await collector.results.tally(kept, request.path_params["epoch"], query.segment)
     return Response(canonical(tally.to_document()), headers=NOT_KEPT, media_type="application/json")
 
 
 @endpoint(
     "GET",
-    _SURVEY + "/alarms/{epoch}",
+    SURVEY + "/alarms/{epoch}",
     "Whether honest devices can have sent the reports",
-    *_DECODED,
+    *DECODED,
     role="analyst",
     query=SegmentQuery,
     answers={200: json_of("The alarm.", AlarmDocument)},
 )
 async def show_alarm(request: Request, query: SegmentQuery) -> Response:
     """Return whether honest devices can have sent the reports."""
-    collector, kept = _found(request)
+    collector, kept = found_survey(request)
     epoch = request.path_params["epoch"]
     return json_answer(await collector.results.alarm(kept, epoch, query.segment))
 
 
 @endpoint(
     "GET",
-    _SURVEY + "/results/{epoch}",
+    SURVEY + "/results/{epoch}",
     "Estimated distribution with its intervals",
-    *_DECODED,
+    *DECODED,
     role="analyst",
     query=ResultQuery,
     parts={
@@ -242,20 +253,26 @@ async def show_alarm(request: Request, query: SegmentQuery) -> Response:
 )
 async def show_result(request: Request, query: ResultQuery) -> Response:
     """Return what the reports say, as JSON, a table or a picture."""
-    collector, kept = _found(request)
+    collector, kept = found_survey(request)
     epoch = request.path_params["epoch"]
     question, form = _question_of(epoch, query, kept, find=collector.life.survey)
     if form == "json":
         return json_answer(await collector.results.document(kept, question))
     content = await collector.results.content(kept, question, form)
-    name = f"{kept.stored.fingerprint[:12]}-{question.epoch}.{form}"
+    return in_form(content, kept, question.epoch, form)
+
+
+def in_form(content: bytes, kept: KeptSurvey, epoch: str, form: Form) -> Response:
+    """Return a table or a picture as a file of its own."""
+    name = f"{kept.stored.fingerprint[:12]}-{epoch}.{form}"
     headers = {**NOT_KEPT, "content-disposition": f'inline; filename="{name}"'}
     if form == "svg":  # opened on its own it is a page, in which nothing may run
         headers["content-security-policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     return Response(content, headers=headers, media_type=MEDIA_TYPES[form])
 
 
-def _found(request: Request) -> tuple[Collector, KeptSurvey]:
+def found_survey(request: Request) -> tuple[Collector, KeptSurvey]:
+    """Return the collector, and the survey of the address."""
     collector = collector_of(request)
     return collector, collector.life.survey(request.path_params["survey"])
 
@@ -267,7 +284,9 @@ def _question_of(
 
     `find` returns another survey by its fingerprint. A ProblemError says what cannot be read.
     """
-    epoch, form = _epoch_and_form(name, kept)
+    epoch, form = epoch_and_form(name, kept)
+    if kept.survey.randomizer.domain.name == Product.name:
+        raise malformed("this survey asks for two attributes. Its results are at pairs/")
     ranges: tuple[tuple[str, str], ...] = ()
     if query.low is not None or query.high is not None:
         ranges = ((query.low or "", query.high or ""),)
@@ -286,12 +305,13 @@ def _question_of(
         ranges=ranges,
         probabilities=_probabilities(query.quantiles),
         start=query.start,
+        asks=_asks(query.ask),
         together=_together(query.together, find),
     )
     return question, form
 
 
-def _epoch_and_form(name: str, kept: KeptSurvey) -> tuple[str, Form]:
+def epoch_and_form(name: str, kept: KeptSurvey) -> tuple[str, Form]:
     """Return the name of an epoch, which may have a point in it, and the form asked for."""
     stem, point, ending = name.rpartition(".")
     forms: tuple[Form, ...] = get_args(Form)
@@ -314,6 +334,16 @@ def _probabilities(text: str | None) -> tuple[float, ...]:
     if not all(0 <= number <= 1 for number in numbers):
         raise malformed("a quantile must be a number from 0 to 1")
     return numbers
+
+
+def _asks(asks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return questions in their own words. A ProblemError names the first that is none."""
+    if len(asks) > MOST_ASKED:
+        raise malformed(f"at most {MOST_ASKED} questions are asked at once, got {len(asks)}")
+    try:
+        return tuple(dict.fromkeys(str(read(each)) for each in asks))
+    except ArgumentError as error:
+        raise malformed(str(error)) from None
 
 
 def _together(

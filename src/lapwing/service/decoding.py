@@ -14,13 +14,16 @@ from lapwing.results.answers import answer_of, difference_answer, result_answer
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.plotting import figure_of, write_picture
+from lapwing.results.question_answers import in_place_of_curve, question_table
 from lapwing.results.readable import csv_of, rows_of
 from lapwing.service.decoding_orders import AlarmDocument, Key, Material, Missing, Order
+from lapwing.service.pair_answers import pair_document, pair_figure, pair_table
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
 
-Result = Distribution | HeavyHitters
+Result = Distribution | HeavyHitters | JointDistribution
 
 Kept = OrderedDict[tuple[Key, ...], Result]
 
@@ -58,7 +61,11 @@ def carried_out(
     found = [_result(keys, materials, kept) for keys in wanted]
     while len(kept) > most:
         kept.popitem(last=False)
+    if isinstance(found[0], JointDistribution):
+        return _of_pair(found, order)
     shown: Result | Difference = found[0]
+    if order.asks and isinstance(shown, HeavyHitters):
+        raise ArgumentError("heavy hitters are single values, so questions have no answer")
     if len(found) == 2:
         if not all(isinstance(each, Distribution) for each in found):
             raise ArgumentError("only distributions are compared. Lists of frequent values are not")
@@ -70,17 +77,35 @@ def carried_out(
                 probabilities=order.probabilities,
                 ranges=order.ranges,
                 start=order.start,
+                asks=order.asks,
                 curve=True,
             )
             return dict(answer_of(shown, request))
         case "csv":
-            return table_of(shown, order.level)
+            if not isinstance(shown, Distribution):
+                return table_of(shown, order.level)
+            asked = in_place_of_curve(shown, order.asks)
+            if not asked:
+                return table_of(shown, order.level)
+            answers = [shown.answer(each, level=order.level) for each in asked]
+            return csv_of(question_table(answers, shown.domain))
         case "svg" | "png":
             return _written(_figure(shown, order), order.form)
         case "alarm":
             raise AssertionError("it needs no result")
         case _:
             assert_never(order.form)
+
+
+def _of_pair(found: list[Any], order: Order) -> dict[str, Any] | str | bytes:
+    """Return what was ordered of a survey of two attributes, or of two of its epochs."""
+    joint, against = found[0], found[1] if len(found) == 2 else None
+    if order.form == "json":
+        return pair_document(joint, against, order)
+    if order.form == "csv":
+        return pair_table(joint, against, order)
+    assert order.form != "alarm"
+    return _written(pair_figure(joint, against, order), order.form)
 
 
 def table_of(result: Result | Difference, level: float) -> str:
@@ -126,7 +151,7 @@ def _figure(shown: Result | Difference, order: Order) -> Any:
     if isinstance(shown, Difference):
         pictures = shown._pictures(level=order.level, names=order.names)
     else:
-        pictures = shown._pictures(level=order.level)
+        pictures = shown._pictures(level=order.level, asks=order.asks)
     return figure_of(*pictures, title=order.title)
 
 

@@ -48,6 +48,8 @@ class Key(NamedTuple):
     reports: int
     number: int = 0
     """Of the epoch: one that was created again has another, though it may have as many reports."""
+    tag: str = ""
+    """A hash of the survey's document, whose questions may change."""
 
 
 class Material(NamedTuple):
@@ -74,6 +76,12 @@ class Order(NamedTuple):
     """Tallies of other surveys, which are decoded to one answer with that of `key`."""
     start: str | None = None
     """From where quantiles on a circle are counted."""
+    asks: tuple[str, ...] = ()
+    """Questions as strings. Without one those of the survey."""
+    quantiles_of: str | None = None
+    """Of two attributes: the one whose quartiles a picture draws along the other."""
+    draws: bool = False
+    """Of two attributes: whether the document has the posterior draws."""
 
     @property
     def keys(self) -> tuple[Key, ...]:

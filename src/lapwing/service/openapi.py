@@ -22,7 +22,7 @@ Document = dict[str, Any]
 
 _TEMPLATE = "#/components/schemas/{name}"
 
-_PARTS: Mapping[str, tuple[str, Any]] = {
+PATH_PARTS: Mapping[str, tuple[str, Any]] = {
     "survey": ("Fingerprint of the survey.", Fingerprint),
     "epoch": ("Name of the epoch.", EpochName),
     "batch": ("16 random bytes.", BatchId),
@@ -67,7 +67,7 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> Document:
 
 def _parts(each: Endpoint) -> list[Document]:
     """Return the parameters of a path."""
-    known = {**_PARTS, **each.parts}
+    known = {**PATH_PARTS, **each.parts}
     names = re.findall(r"{(\w+)}", each.path)
     return [
         {

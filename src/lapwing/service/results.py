@@ -19,6 +19,7 @@ from msgspec import Meta
 
 from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.domains.label_text import place_of
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import PROBABILITIES
@@ -71,6 +72,8 @@ class Question:
         belongs to the bins.
     probabilities: Of quantiles.
     start: From where quantiles on a circle are counted.
+    asks: Questions of :mod:`lapwing.questions` as strings. Without one those of the survey.
+    quantiles_of, draws: Of a survey of two attributes, as in an order.
     together: Other surveys about the same distribution, each with an epoch of it: one answer of
         all.
     """
@@ -84,6 +87,9 @@ class Question:
     ranges: tuple[tuple[str, str], ...] = ()
     probabilities: tuple[float, ...] = PROBABILITIES
     start: str | None = None
+    asks: tuple[str, ...] = ()
+    quantiles_of: str | None = None
+    draws: bool = False
     together: tuple[tuple[KeptSurvey, str], ...] = ()
 
     @property
@@ -150,7 +156,6 @@ class Results:
             "name": kept.survey.name,
             "epoch": order.key.epoch,
             "segment": order.key.segment,
-            "answers": kept.survey.answers,
             "notice": dict(kept.notice_of(kept.epochs[order.key.epoch])),
         }
         head["look"] = self._told(kept, order.key, looks)
@@ -284,6 +289,9 @@ class Results:
             )
         key = await self._key(kept, question.epoch, question.segment, looks)
         together = await self._together(key, question, looks)
+        pair = kept.survey.randomizer.domain.name == Product.name
+        if question.asks and question.compares and not pair:
+            raise malformed("a comparison has its own answers. Leave out ask")
         against, people = None, "same"
         if question.compares:
             epoch = question.against or question.epoch
@@ -310,13 +318,16 @@ class Results:
             _names(key, against),
             together,
             question.start,
+            question.asks,
+            question.quantiles_of,
+            question.draws,
         )
 
     async def _together(self, key: Key, question: Question, looks: Looks) -> tuple[Key, ...]:
         """Return the keys of the tallies that are decoded with one, each of which may be shown."""
         found = [await self._key(other, epoch, None, looks) for other, epoch in question.together]
         if len({key, *found}) <= len(found):
-            raise malformed("an epoch of a survey is decoded together only once")
+            raise malformed("together= lists an epoch of a survey twice. List each epoch once")
         return tuple(found)
 
     async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None, looks: Looks) -> Key:
@@ -348,11 +359,11 @@ class Results:
             raise _too_few(minimum)
         looks[fingerprint, epoch] = look
         if segment is None:
-            return Key(fingerprint, epoch, None, look.total, look.epoch)
+            return Key(fingerprint, epoch, None, look.total, look.epoch, kept.tag)
         if segment not in look.visible:
             least = max(minimum, kept.survey.segment_minimum)
             raise _too_few(least) if look.reports[segment] < least else _beside_few(least)
-        return Key(fingerprint, epoch, segment, look.reports[segment], look.epoch)
+        return Key(fingerprint, epoch, segment, look.reports[segment], look.epoch, kept.tag)
 
     async def _decoded(self, documents: Mapping[Key, bytes], order: Order) -> DecodingAnswer:
         started = time.perf_counter()

@@ -25,6 +25,7 @@ from lapwing.errors import (
     NotStoredError,
     StoreError,
 )
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.protocol.messages.problems import Problem
@@ -110,6 +111,9 @@ LONGEST_GRACE = 366 * 86_400
 LONGEST_RETENTION = 36_525
 
 USUAL_MINIMUM = 1000
+
+MOST_PAIR_CELLS = 260**2
+"""Cells of two attributes that are decoded in time: 256 x 256 bins, with those outside."""
 
 
 class EpochPlan(Body):
@@ -250,9 +254,10 @@ class SurveyLife:
     async def create(self, fingerprint: str, sent: NewSurvey) -> bool:
         """Keep a survey as a draft, or publish it with an epoch. Return whether it is new.
 
-        The terms of a survey that exists do not change. Its text for people does, when the
-        document has one and no epoch can be answered. The former text is kept once an epoch has
-        opened. The fingerprint is that of the address, which must be the survey's own.
+        The terms of a survey that exists do not change. The questions of its results do, and its
+        text for people when the document has one and no epoch can be answered. The former text is
+        kept once an epoch has opened. The fingerprint is that of the address, which must be the
+        survey's own.
         """
         if isinstance(sent.epoch, NewEpoch):
             return await self._add(fingerprint, sent, sent.epoch)
@@ -265,7 +270,8 @@ class SurveyLife:
                 )
                 return True
             _check_terms(kept, wanted)
-            if Survey.from_json(wanted.document).notice not in ({}, kept.survey.notice):
+            said, known = Survey.from_json(wanted.document), kept.survey
+            if said.notice not in ({}, known.notice) or said.questions not in ((), known.questions):
                 now = int(self._clock())
                 await self._change(
                     "survey text changed",
@@ -520,6 +526,16 @@ def _planned(name: str, plan: EpochPlan) -> StoredEpoch:
     return StoredEpoch(name, "planned", opens, closes, plan.grace_seconds)
 
 
+def _check_pair(domain: Domain) -> None:
+    """Refuse a survey of pairs whose decode would take too long, before anybody answers it."""
+    if domain.name == Product.name and domain.size > MOST_PAIR_CELLS:
+        raise ProblemError(
+            Problem.SURVEY_REFUSED,
+            f"a collector decodes surveys of two attributes with at most {MOST_PAIR_CELLS:,} "
+            f"cells, this one has {domain.size:,}. Use fewer bins",
+        )
+
+
 def _check_terms(kept: KeptSurvey, wanted: StoredSurvey) -> None:
     # The fingerprints are equal: documents differ in the text for people, which is no term.
     if replace(kept.stored, state="draft", document=wanted.document) != wanted:
@@ -540,12 +556,7 @@ def _stored(fingerprint: str, sent: NewSurvey, *, own: StoredSurvey | None = Non
         written = canonical(survey.to_document())
     except (FormatError, LapwingError) as error:
         raise ProblemError(Problem.SURVEY_REFUSED, str(error)) from None
-    if survey.randomizer.domain.name == Product.name:
-        raise ProblemError(
-            Problem.SURVEY_REFUSED,
-            "a collector takes surveys about one attribute, this one asks about pairs. Count its "
-            "reports with lapwing tally",
-        )
+    _check_pair(survey.randomizer.domain)
     if survey.fingerprint != fingerprint:
         raise ProblemError(
             Problem.SURVEY_REFUSED,

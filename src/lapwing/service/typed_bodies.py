@@ -49,7 +49,7 @@ class Body(Struct, forbid_unknown_fields=True):
 
 
 class Query(Struct, forbid_unknown_fields=True):
-    """The query of an address. A field that is None by default may be left out."""
+    """The query of an address. A field with a default may be left out, one of () also repeated."""
 
 
 class NoQuery(Query):
@@ -75,10 +75,13 @@ def read_query(pairs: list[tuple[str, str]], kind: type[Kind]) -> Kind:
     if not set(keys) <= set(kind.__struct_fields__):
         known = ", ".join(kind.__struct_fields__) or "none"
         raise malformed(f"the query has an unknown key. Known: {known}")
-    if len(set(keys)) != len(keys):
+    several = {field.name for field in msgspec.structs.fields(kind) if field.default == ()}
+    once = [key for key in keys if key not in several]
+    if len(set(once)) != len(once):
         raise malformed("the query names a key twice. Send each key once")
+    lists = {key: [value for name, value in pairs if name == key] for key in several}
     try:
-        return msgspec.convert(dict(pairs), kind, strict=False)
+        return msgspec.convert({**dict(pairs), **lists}, kind, strict=False)
     except msgspec.ValidationError as error:
         # What was asked for may name a value of a person: it is not repeated.
         raise malformed(_sentence(str(error), kind, None)) from None

@@ -10,13 +10,18 @@ _MOST_SYMBOLS = 2**20
 _LARGEST_SURVEY = 2**20
 
 
+def why_not_on_page(survey: Survey) -> str | None:
+    """Return why the collector's page for visitors cannot ask a survey. None where it can."""
+    if survey.randomizer.domain.name == "product":
+        return "this page asks for one attribute, and the survey asks for two together"
+    return why_not_in_browser(survey)
+
+
 def why_not_in_browser(survey: Survey) -> str | None:
     """Return why the JavaScript module cannot answer a survey. None where it can."""
     randomizer = survey.randomizer
     if not getattr(randomizer, "_in_javascript", False):
         return f"the JavaScript module does not have its randomizer, {randomizer.name}"
-    if randomizer.domain.name == "product":
-        return "the JavaScript module does not read pairs of attributes"
     symbols = 0 if randomizer.collects == "log" else randomizer.domain.size
     grid = getattr(randomizer, "grid", None)
     if max(symbols, grid if isinstance(grid, int) else 0) > _MOST_SYMBOLS:

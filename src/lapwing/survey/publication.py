@@ -345,5 +345,5 @@ def decode_release(release: Release, decoder: Decoder | None = None) -> Distribu
     """
     if decoder is None and is_table_of_curves(release):
         return table_of_curves(release, segment_distributions(release))
-    chosen = release_decoder(release.mechanism) if decoder is None else decoder
+    chosen = release_decoder(release.mechanism, release.domain) if decoder is None else decoder
     return chosen.decode(release.mechanism.channel_for(release), release)

@@ -288,7 +288,8 @@ def _of_release(release: Release, name: str) -> ReadWeek:
     parts = tuple(sorted(part.identifier for part in release.parts))
 
     def alone() -> Distribution:
-        return release_decoder(release.mechanism).decode(release.channel, release)
+        decoder = release_decoder(release.mechanism, release.domain)
+        return decoder.decode(release.channel, release)
 
     return ReadWeek(
         name, release.domain, release.channel, release, release.guarantee, parts, alone=alone
@@ -400,7 +401,7 @@ def _shares(week: ReadWeek) -> UnbiasedShares | None:
 def _shares_of_release(channel: Channel, release: Release) -> UnbiasedShares:
     law = noise_of_counts(channel)
     known = release.people is not None
-    counted = CountedShares.of(release.answers, release.total, law.variance, total_is_known=known)
+    counted = CountedShares.of(release.blocks[0], release.total, law.variance, total_is_known=known)
     return UnbiasedShares(
         counted.center, counted.noise.variance(), 0.0, release.total, tails_of(release)
     )

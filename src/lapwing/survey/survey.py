@@ -59,6 +59,7 @@ from lapwing.questions import (
     Question,
     asks_document,
     asks_of,
+    check_answerable,
     quiet_about_the_curve,
     read_questions,
 )
@@ -226,6 +227,8 @@ class Survey(Stored):
                     _fault_of(text, most),
                 )
         domain = self.randomizer.domain
+        for each in self.questions:
+            check_answerable(each, domain)
         if self.measured_in is not None and not (domain.ordered and domain.unit == "number"):
             raise ArgumentError(
                 "measured_in",
@@ -580,8 +583,8 @@ class Survey(Stored):
 
         The default mixture of :class:`lapwing.MultiscaleWave` suits any column. Where the first
         people's answer shows a smooth one, the next are not asked about fine bins. Where it shows
-        single values that many hold, more are. Domain and epsilon stay. Decode both epochs with
-        :func:`lapwing.decode_together`.
+        single values that many hold, more are. Domain, epsilon and questions stay, and so do the
+        cells that questions have. Decode both epochs with :func:`lapwing.decode_together`.
 
         Parameters
         ----------
@@ -617,7 +620,7 @@ class Survey(Stored):
 
         **Cost.** About a second.
         """
-        from lapwing.planning.planned_parts import next_randomizer
+        from lapwing.planning.question_design import next_design
 
         if self.answers != "fresh":
             raise ArgumentError(
@@ -632,7 +635,7 @@ class Survey(Stored):
             )
         if len(called) > 200 and name is None:
             raise ArgumentError('with ", next epoch" the name is too long. Pass one: name=...')
-        chosen = next_randomizer(self.randomizer, answer, users=users)
+        chosen = next_design(self.randomizer, answer, self.questions, users=users)
         return replace(self, name=called, randomizer=chosen)
 
     def _agreed(self) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from lapwing.declared import Declared
+from lapwing.declared import Declared, From, Whole
 from lapwing.decoders.empirical_bayes.gaussian_model import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.series.change_points import (
@@ -27,9 +27,6 @@ from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.documents import (
     Stored,
     fingerprint,
-    require,
-    require_format,
-    require_spelling,
 )
 from lapwing.errors import (
     ArgumentError,
@@ -45,13 +42,12 @@ from lapwing.linear.random_walk import PseudoMeasurement
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.randomizer import Randomizer, channel_for
 from lapwing.results.series_change import Shift
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.results.week_names import check_name, check_order
-from lapwing.stored_fields import FromFields
+from lapwing.stored_fields import Coded, FromFields, StoredArray
 from lapwing.survey.series_decoding import (
     ReadWeek,
     WeekGiven,
@@ -59,8 +55,6 @@ from lapwing.survey.series_decoding import (
     check_domain,
     read_week,
 )
-
-VERSION = 1
 
 LABEL_LIMIT = 64
 
@@ -114,17 +108,40 @@ class Noticed:
     change: WatchedChange | None
 
 
+def _packed(look: PseudoMeasurement) -> str:
+    """Return the lower triangle of the information and the score, as base64 of floats."""
+    rows, places = np.tril_indices(look.score.size)
+    numbers = np.concatenate([look.information[rows, places], look.score])
+    return base64.b64encode(numbers.astype("<f8").tobytes()).decode()
+
+
+def _unpacked(text: Any, place: str) -> PseudoMeasurement:
+    try:
+        numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8")
+    except (ValueError, TypeError):
+        numbers = np.full(1, np.nan)
+    state = max(math.isqrt(2 * numbers.size) - 1, 0)  # as (state^2 + 3 state) / 2 = numbers
+    if state * (state + 3) != 2 * numbers.size or not np.isfinite(numbers).all():
+        raise FormatError(f"{place} is damaged. Restore a copy of it")
+    rows, places = np.tril_indices(state)
+    information = np.zeros((state, state))
+    information[rows, places] = information[places, rows] = numbers[: rows.size]
+    return PseudoMeasurement(information, numbers[rows.size :].astype(np.float64))
+
+
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _Seen(FromFields):
     """A week that was looked at: its name, what makes it one, and what it says."""
 
     name: str
     identity: str | None
-    look: PseudoMeasurement | None
+    look: Annotated[PseudoMeasurement, Coded(_packed, _unpacked)] | None
+
+    _name: ClassVar = "a week of a watch"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Watch(Stored):
+class Watch(Declared, FromFields, Stored):
     """Sequential change detection over weekly tallies.
 
     It looks at one week after the other, and says when something changed.
@@ -172,19 +189,26 @@ class Watch(Stored):
     ('W4', 'W4')
     """
 
-    alpha: float = 0.05
-    domain: Domain | None = None
+    alpha: Annotated[float, From(0, 0.5, without="least")] = 0.05
+    domain: StoredDomain | None = None
     weeks: tuple[_Seen, ...] = ()
-    since: int = 0
-    pilot: Vector | None = None
-    changes: tuple[WatchedChange, ...] = field(default=())
+    since: Whole = 0
+    pilot: Annotated[Vector, StoredArray(shape=("symbols",))] | None = None
+    changes: tuple[WatchedChange, ...] = ()
 
+    _kind: ClassVar = "watch"
     _name: ClassVar = "a watch"
 
-    def __post_init__(self) -> None:
-        """Check the level."""
-        if not _number(self.alpha) or not 0 < self.alpha <= 0.5:
-            raise ArgumentError("alpha", "must be greater than 0 and at most 0.5", repr(self.alpha))
+    def _check_stored(self) -> None:
+        if self.since > len(self.weeks):
+            raise ArgumentError("since", "must be one of the weeks")
+        if self.pilot is not None and (self.domain is None or self.pilot.min() <= 0):
+            raise ArgumentError("pilot", "must be positive, of a domain")
+        state = 0 if self.pilot is None else self._columns()[1].size
+        if any(week.look and week.look.score.size != state for week in self.weeks):
+            raise ArgumentError("weeks", "must be of one pilot. Restore a copy of them")
+        if any(change.shift.beyond(self.domain) for change in self.changes):
+            raise ArgumentError("changes", "must be at symbols of the domain")
 
     def __repr__(self) -> str:
         """Return one line: what it looked at, not what was seen."""
@@ -454,70 +478,6 @@ class Watch(Stored):
         shift = Shift.of(law, ordered=self.domain.ordered, level=level)
         return WatchedChange(looks[told.begun][0], seen, told.evidence, shift)
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
-        return {
-            "format": "lapwing-watch",
-            "version": VERSION,
-            "alpha": self.alpha,
-            "domain": None if self.domain is None else self.domain.to_document(),
-            "weeks": [
-                {
-                    "name": week.name,
-                    "identity": week.identity,
-                    "look": None if week.look is None else _packed(week.look),
-                }
-                for week in self.weeks
-            ],
-            "since": self.since,
-            "pilot": None if self.pilot is None else self.pilot.tolist(),
-            "changes": [change.to_document() for change in self.changes],
-        }
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the watch that :meth:`to_document` wrote. FormatError when it is none.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-        """
-        require_format(document, name="lapwing-watch", version=VERSION)
-        keys = {"format", "version", "alpha", "domain", "weeks", "since", "pilot", "changes"}
-        require(document, keys, name="a watch")
-        weeks, since, pilot = (document[key] for key in ("weeks", "since", "pilot"))
-        lists = isinstance(weeks, list) and isinstance(document["changes"], list)
-        if not lists or type(since) is not int or not 0 <= since <= len(weeks):
-            raise FormatError(
-                "a watch must hold the weeks that it looked at, and since when. "
-                "Do not use this document"
-            )
-        domain = None if document["domain"] is None else build_domain(document["domain"])
-        try:
-            watch = cls(
-                document["alpha"],
-                domain,
-                (),
-                since,
-                _pilot(pilot, domain),
-                tuple(WatchedChange.from_document(each) for each in document["changes"]),
-            )
-        except ArgumentError as error:
-            raise FormatError(f"the watch is damaged: {error}") from None
-        state = 0 if watch.pilot is None else watch._columns()[1].size
-        watch = replace(watch, weeks=tuple(_week(week, state) for week in weeks))
-        if any(change.shift.beyond(domain) for change in watch.changes):
-            raise FormatError("a change of this watch is at a symbol outside its domain")
-        require_spelling(document, watch.to_document(), name="the watch")
-        return watch
-
 
 def _label_pilot(week: ReadWeek) -> Vector:
     """Return the nearest distribution to the reports of the reference, of labels."""
@@ -526,47 +486,6 @@ def _label_pilot(week: ReadWeek) -> Vector:
     information, score = quadratic_likelihood(week.channel, week.observed, even)  # type: ignore[arg-type]
     raised = information + 1e-9 * np.trace(information) * np.eye(size)
     return simplex(np.linalg.solve(raised, score))
-
-
-def _pilot(listed: Any, domain: Domain | None) -> Vector | None:
-    if listed is None:
-        return None
-    numbers = isinstance(listed, list) and all(_number(each) for each in listed)
-    if domain is None or not numbers or len(listed) != domain.size or min(listed) <= 0:
-        raise FormatError("the pilot of this watch is damaged. Restore a copy of it")
-    return np.array(listed, dtype=np.float64)
-
-
-def _week(document: Any, state: int) -> _Seen:
-    require(document, {"name", "identity", "look"}, name="a week of a watch")
-    name, identity, look = (document[key] for key in ("name", "identity", "look"))
-    if not isinstance(name, str) or not (identity is None or isinstance(identity, str)):
-        raise FormatError("a week of a watch must have a name. Do not use this document")
-    return _Seen(name, identity, None if look is None else _unpacked(look, state))
-
-
-def _packed(look: PseudoMeasurement) -> str:
-    """Return the lower triangle of the information and the score, as base64 of floats."""
-    rows, places = np.tril_indices(look.score.size)
-    numbers = np.concatenate([look.information[rows, places], look.score])
-    return base64.b64encode(numbers.astype("<f8").tobytes()).decode()
-
-
-def _unpacked(text: Any, state: int) -> PseudoMeasurement:
-    try:
-        numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8")
-    except (ValueError, TypeError):
-        raise FormatError("a week of this watch is damaged. Restore a copy of it") from None
-    rows, places = np.tril_indices(state)
-    if numbers.size != rows.size + state or not np.isfinite(numbers).all():
-        raise FormatError("a week of this watch is damaged. Restore a copy of it")
-    information = np.zeros((state, state))
-    information[rows, places] = information[places, rows] = numbers[: rows.size]
-    return PseudoMeasurement(information, numbers[rows.size :].astype(np.float64))
-
-
-def _number(value: Any) -> bool:
-    return type(value) in (int, float) and bool(np.isfinite(value))
 
 
 def _reported(seen: Vector, moved: Vector, least: float) -> float:

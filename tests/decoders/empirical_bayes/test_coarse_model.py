@@ -59,7 +59,7 @@ def test_cells_end_at_atoms_and_blocks_are_powers_of_two() -> None:
     people = np.random.default_rng(5).multinomial(150_000, mass)
     tally = simulate(randomizer, people, rng=1)
     scaled = ScaledBasis(randomizer.domain, limit=WAVES, blur=BLUR * size)
-    start = cell_starts(low_rank_answer(randomizer.channel, tally, scaled, passes=2), scaled, 4)
+    start = cell_starts(low_rank_answer(randomizer.channel, tally, scaled, passes=2), scaled, 4, [])
     assert {*range(0, size, 4), *places, *(places + 1)} <= set(start)
     assert [block_width(size) for size in (384, 385, 1024, 65536)] == [1, 2, 4, 256]
     answer = cell_answer(randomizer.channel, tally, scaled, passes=2)
@@ -96,3 +96,19 @@ def test_waves_of_uneven_cells_are_sums_of_the_symbols_waves() -> None:
     density = np.add.reduceat(_smooth(size), np.arange(0, size, 2)) * (size / 2)
     found = merged.of_groups(mass)
     assert np.allclose(found / found.mean(), density / density.mean())
+
+
+def test_edges_that_are_asked_split_cells() -> None:
+    """With two bins beside the range the edge was inside a cell: five times the width."""
+    widths = []
+    for bins in (250, 1000):
+        domain = Interval(0, 1, bins=bins, outside="overflow")
+        starts = (0, bins // 10 + 1)
+        randomizer = MultiscaleWave(domain, 4, components=[("cells", starts, 1)])
+        people = np.zeros(domain.size, dtype=np.int64)
+        people[1:-1] = 30_000 // bins
+        tally = simulate(randomizer, people, rng=1)
+        found = SpectralPrior().decode(randomizer.channel, tally)
+        low, high = found.probability_interval(0.1, np.inf) or (0, 1)
+        widths.append(high - low)
+    assert widths[1] == pytest.approx(widths[0], rel=0.05)

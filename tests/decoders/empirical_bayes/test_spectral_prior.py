@@ -19,12 +19,11 @@ from lapwing import (
 )
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
 from lapwing.distances import wasserstein
-from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
+from lapwing.errors import UnsupportedChannelError, WeakAnswerWarning
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from tests.decoders.band_choices import KINDS, TARGETS
-from tests.mistaken import mistaken
 
 SIZE = 64
 DOMAIN = Interval(0, 1, bins=SIZE, outside="clip")
@@ -201,6 +200,3 @@ def test_what_it_cannot_decode_is_refused() -> None:
     people = np.ones(2**16 + 1, dtype=np.int64)
     with pytest.raises(UnsupportedChannelError, match="65536 symbols"):
         SpectralPrior().decode(large.channel, simulate(large, people, rng=1))
-    for passes in (0, 6, True, 1.5):
-        with pytest.raises(ArgumentError):
-            SpectralPrior(passes=mistaken(passes))

@@ -22,10 +22,12 @@ from lapwing.engines.arrow.report_tables import (
     write_reports,
 )
 from lapwing.errors import ReportError
+from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
 from lapwing.registry import RANDOMIZERS
 from lapwing.testing import reproducible
 from tests.contracts.registered import RandomizerCase, randomizer_cases
+from tests.engines.asked_survey import INCOMES, asked_survey, check_same, table_of
 from tests.engines.randomizer_grid import EngineCase, in_engine
 
 PEOPLE = 403
@@ -218,3 +220,17 @@ def test_columns_of_other_types(case: RandomizerCase) -> None:
         found = count(holes, survey, skip_bad=True)
         kept = Reports(reports.data[np.arange(PEOPLE) % 10 != 3], reports.fingerprint)
         assert found.refused == PEOPLE - len(kept) and found.tally == survey.tally(kept)
+
+
+def test_a_survey_that_asks_has_the_reports_and_answers_of_the_library(tmp_path: Path) -> None:
+    survey = asked_survey()
+    out = tmp_path / "reports.parquet"
+    values = pa.table({"income": INCOMES})
+    randomize(values, survey, output=out, column="income", rng=seeded(3))
+    reports = survey.randomize(INCOMES, rng=seeded(3))
+    written = parquet.read_table(out)["report"].to_pylist()
+    assert written == [bytes(report) for report in reports.data]
+    check_same(survey, tally(out, survey).tally, reports)
+    rows = table_of(reports).to_reader(max_chunksize=150)
+    plain = Reports(reports.data, reports.fingerprint)  # a table does not say that they are seeded
+    check_same(survey, tally(rows, survey, threads=2).tally, plain)

@@ -36,9 +36,10 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import TallyLog
 from tests.engines import label_cases
 from tests.engines.arrow.test_same_tallies import _labels, _one_of_each, _survey, _table
+from tests.engines.asked_survey import INCOMES, asked_survey, check_same
 from tests.engines.page import example
 from tests.engines.randomizer_grid import EngineCase, in_engine
-from tests.engines.spark.local_spark import failing_once, python_without_lapwing, start
+from tests.engines.spark.local_spark import ROOT, failing_once, python_without_lapwing, start
 
 pytestmark = [
     pytest.mark.service,
@@ -49,6 +50,8 @@ pytestmark = [
 ]
 
 pytest.importorskip("pyspark", reason="PySpark is not here: pip install '.[test]'")
+
+from pyspark import SparkFiles  # noqa: E402
 
 from lapwing.engines import spark as engine  # noqa: E402
 from lapwing.engines.spark import spark_rows, spark_values  # noqa: E402
@@ -620,6 +623,40 @@ def test_executors_without_the_package(
         with pytest.raises(EngineError, match=words):
             engine.randomize(df.selectExpr("1.0 AS age"), survey, output=str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "zipped",
+    [
+        pytest.param(False, id="installed code"),
+        # Whose kernels each worker compiles.
+        pytest.param(True, id="zipped code", marks=pytest.mark.soak),
+    ],
+)
+def test_a_survey_that_asks_has_the_bytes_and_answers_of_the_library(
+    session: Any,
+    read: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    zipped: bool,
+) -> None:
+    """Zipped, executors have the package from an archive: `--archives code.zip#code` sends it."""
+    monkeypatch.setattr(spark_values, "FEW_REPORTS", 0)
+    if zipped:
+        code = shutil.make_archive(str(tmp_path / "code"), "zip", ROOT / "src", "lapwing")
+        context = session.sparkContext
+        monkeypatch.setattr(context, "pythonExec", python_without_lapwing(tmp_path / "bare"))
+        context.addArchive(f"{code}#code")
+        monkeypatch.setitem(context.environment, "PYTHONPATH", SparkFiles.get("code"))
+    asked = asked_survey()
+    people = read(pa.table({"income": INCOMES}), name="people")
+    out = tmp_path / "reports"
+    engine.randomize(people, asked, output=str(out), column="income")
+    cells = parquet.read_table(out)["report"].to_pylist()
+    assert len(cells) == INCOMES.size
+    data = np.frombuffer(b"".join(cells), np.uint8).reshape(INCOMES.size, -1)
+    reports = Reports(data, asked.randomizer.fingerprint)
+    check_same(asked, engine.tally(session.read.parquet(str(out)), asked).tally, reports)
 
 
 def test_the_example_of_the_page_runs(

@@ -36,7 +36,6 @@ from tests.false_alarms import (
     accepts,
     multinomial_tail,
 )
-from tests.mistaken import mistaken
 from tests.randomizers.numerical.signed_sets import (
     SMALL,
     all_vectors,
@@ -338,12 +337,10 @@ def test_impossible_reports_are_refused_by_position() -> None:
 def test_wrong_labels_and_arguments_are_refused() -> None:
     with pytest.raises(DomainError, match="even number"):
         SignedSubsetSelection(Categories(5), 1)
-    with pytest.raises(DomainError, match="even number"):
+    with pytest.raises(DomainError, match=r"must have 2 to 2\^21 symbols"):
         SignedSubsetSelection(Categories(2**21 + 2), 1)
     with pytest.raises(ArgumentError, match=r"from 1 to 4"):
         signed(4, 1, 5)
-    with pytest.raises(ArgumentError, match="whole number"):
-        SignedSubsetSelection(Categories(4), 1, size=mistaken(1.5))
     with pytest.raises(DomainError, match="symbol"):
         signed(4, 1).from_words(8, iter([0]))
     with pytest.raises(UnsupportedChannelError, match="columns that miss"):

@@ -37,6 +37,10 @@ CELLS = [0, 5 * 24 + 23, 3 * 24 + 7, 5 * 24 + 8]
 FORMS: dict[str, Callable[[], Any]] = {
     "tuples": lambda: list(zip(DELAYS, HOURS, strict=True)),
     "lists": lambda: [list(pair) for pair in zip(DELAYS, HOURS, strict=True)],
+    "rows by name": lambda: [
+        {"hour": hour, "delay": delay, "name": "a"}
+        for delay, hour in zip(DELAYS, HOURS, strict=True)
+    ],
     "array": lambda: np.array([DELAYS, HOURS]).T,
     "array of objects": lambda: np.array([DELAYS, HOURS], dtype=object).T,
     "list of arrays": lambda: list(np.array([DELAYS, HOURS]).T),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import functools
 import itertools
@@ -22,7 +23,6 @@ from lapwing.protocol.messages import tally as tally_module
 from lapwing.protocol.messages.tally import Tally
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.tallies import CountTally, TallyLog
-from tests.damaged_documents import Document, refuses
 from tests.mistaken import mistaken
 
 HASHING = LinearHashing(Categories(1000), 2)
@@ -70,30 +70,20 @@ def test_documents_of_both_kinds_are_told_apart() -> None:
         Tally.from_document({"format": "lapwing-survey"})
 
 
-def test_damaged_documents_are_refused() -> None:
+def test_records_out_of_order_or_of_another_number_are_refused() -> None:
     document = replace(LOG, standing=None).to_document()
     unsorted = TallyLog([LOG.codes[::-1].copy()], LOG.width, LOG.fingerprint).to_document()
     assert unsorted == document, "writing sorts"
     records = LOG.records()
     swapped = records[LOG.width :] + records[: LOG.width]
-    import base64
-
-    changes: list[Document] = [
-        {"version": 2},
-        {"format": "lapwing-survey"},
+    for change in (
         {"kind": "counts"},
-        {"extra": 1},
         {"reports": 499},
-        {"reports": "many"},
-        {"width": 9},
         {"width": LOG.width + 1},
-        {"records": "no base64!"},
-        {"records": 7},
         {"records": base64.b64encode(swapped).decode()},
-        {"randomizer": None},
-        {"survey": 1},
-    ]
-    refuses(TallyLog.from_document, document, changes)
+    ):
+        with pytest.raises(FormatError):
+            TallyLog.from_document({**document, **change})
 
 
 def test_foreign_logs_are_not_merged() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, Integers, LinearHashing
-from lapwing.errors import ArgumentError, DomainError, TallyError, UnsupportedChannelError
+from lapwing.errors import DomainError, TallyError, UnsupportedChannelError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers.categorical.linear_hashing import (
     block_deviation,
@@ -132,12 +132,9 @@ def test_least_supports_are_exactly_binomial() -> None:
 
 
 def test_bad_arguments_are_refused() -> None:
-    for bits in (0, 9, True, 2.0, "2"):
-        with pytest.raises(ArgumentError, match="hash_bits"):
-            LinearHashing(Categories(10), 1, hash_bits=mistaken(bits))
     with pytest.raises(DomainError, match="without an order"):
         LinearHashing(Integers(0, 9), 1)
-    with pytest.raises(DomainError, match="at most 2\\^40"):
+    with pytest.raises(DomainError, match=r"must have 2 to 2\^40 symbols"):
         LinearHashing(Categories(2**40, missing="category"), 1)
     with pytest.raises(DomainError, match=r"from 1 to 2\^40"):
         Categories(2**40 + 1)

@@ -284,7 +284,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(PrivacyError, match="Raise lifetime"):
         Rappor(Categories(5), 12, lifetime=Fraction(12) + Fraction(1, 10**25))
     for size in (1, 2**25):
-        with pytest.raises(DomainError, match=r"RAPPOR needs a domain of 2 to"):
+        with pytest.raises(DomainError, match=r"domain must have 2 to"):
             Rappor(Categories(size), 1)
     randomizer = Rappor(Categories(5), 1)
     for reports in (0, -1, MOST_EXACT + 1, 1.5, True):

@@ -274,7 +274,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "no bins": ([("box", (0, 1), 1.0)], "whole numbers of at least 1"),
     "half a bin": ([("blocks", (1.5, 1), 1.0)], "whole numbers of at least 1"),
     "true": ([("blocks", (True, 1), 1.0)], "whole numbers of at least 1"),
-    "asks nothing": ([("box", (None, None), 1.0)], "must ask about at least one axis"),
+    "asks nothing": (
+        [("box", (None, None), 1.0)],
+        "widths must be a pair.*, not both None",
+    ),
     "one block": ([("blocks", (5, 4), 1.0)], "divide the cells into at least two"),
     "blocks of nothing": ([("blocks", (None, None), 1.0)], "divide the cells into at least two"),
     "a box wider than its axis": ([("box", (6, 1), 1.0)], "axis x must be a whole number from 1"),
@@ -303,7 +306,7 @@ def test_two_axes_of_labels_and_other_domains_are_refused() -> None:
     both = lw.Product(a=lw.Categories(3), b=lw.Categories(4))
     with pytest.raises(ArgumentError, match="use a randomizer of labels, such as SubsetSelection"):
         MultiscaleBoxes(both, 1)
-    with pytest.raises(DomainError, match="a mixture of boxes needs a Product"):
+    with pytest.raises(DomainError, match="domain must be a Product"):
         MultiscaleBoxes(mistaken(lw.Integers(0, 3)), 1)
 
 

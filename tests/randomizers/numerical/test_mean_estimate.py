@@ -318,7 +318,7 @@ def test_refusals(kind: Any) -> None:
 
 
 def test_other_refusals() -> None:
-    with pytest.raises(DomainError, match=r"2 to 1048576 symbols"):
+    with pytest.raises(DomainError, match=r"2 to 1,048,576 symbols"):
         StochasticRounding(Integers(0, 2**21, outside="clip"), 1)
     with pytest.raises(ArgumentError, match="level"):
         MeanEstimate(1.0, 0.1, 10).interval(1.0)

@@ -137,7 +137,7 @@ class Method:
 
     def decode(self, release: Release) -> Distribution:
         """Return the decoded distribution."""
-        decoder = release_decoder(self.mechanism) if self.decoder is None else self.decoder
+        decoder = self.decoder or release_decoder(self.mechanism, release.domain)
         result: Distribution = decoder.decode(release.channel, release)
         return result
 

@@ -8,29 +8,38 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from lapwing.cli.console import Output, facts
+from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
 from lapwing.cli.reading.stored_answers import (
+    is_joint,
     read_distribution_or_list,
     require_no_segments,
 )
-from lapwing.cli.showing.answer import TableOptions, question_grid, terminal_table
+from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.cli.showing.released import question_release, released_answers
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Closed, number_of
 from lapwing.questions import label_of
 from lapwing.results.answer_documents import AnswerRequest, AskedRange
-from lapwing.results.answer_text import csv_rows, question_rows, questions_table, tables_of
+from lapwing.results.answer_text import (
+    answers_table,
+    csv_rows,
+    question_rows,
+    questions_table,
+    tables_of,
+)
 from lapwing.results.answers import result_answer
 from lapwing.results.band import Target
-from lapwing.results.counted import ALL_NOISE
+from lapwing.results.counted import ALL_NOISE, whom
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.question_answers import question_table
-from lapwing.results.rounding import exact_text
+from lapwing.results.joint_distribution import JointDistribution
+from lapwing.results.joint_documents import JointRequest
+from lapwing.results.question_answers import answer_documents, question_table
+from lapwing.results.rounding import exact_text, level_text
 
 
 class _End(NamedTuple):
@@ -224,9 +233,15 @@ def answer(
     hold for all listed values at once (simultaneous). An interval covers every position of the
     values inside the bins in which a range ends. The interval of a quantile comes from inverting
     the band of the distribution function. On a circle a quantile needs --start.
+
+    A joint distribution of two attributes takes --ask only, such as 'quantile 0.5 of ms given hour
+    at-least 6 below 10', 'share ms above 1000 and hour label 7' or correlation.
     """
     how = intervals.how()
     written.check(inputs=[result_file], force=force)
+    if is_joint(result_file):
+        _show_pair(result_file, asked, how, written, out)
+        return
     asked.check()
     if answers := question_release(result_file):
         if not asked.ask or how["target"] != "empirical":
@@ -255,7 +270,7 @@ def answer(
     notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
     notes["intervals"] = f"about {answered['about']}"
     promise = answered["guarantee_text"] or ""
-    if promise.endswith("not private"):
+    if promise.endswith(("not private", "not verified")):
         notes["privacy guarantee"] = promise
     why = answered["reason"] or (NO_ERROR if promise == EXACT else None)
     if why is not None:
@@ -266,6 +281,36 @@ def answer(
     written.write(rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **answered, "output": output}, *tables)
+
+
+def _show_pair(
+    path: Path, asked: AskedShares, how: dict[str, Any], written: TableOptions, out: Output
+) -> None:
+    """Show the answers of a joint distribution to questions in words."""
+    from lapwing.results.joint_answers import question_rows
+
+    joint = JointDistribution.load(path)
+    if not asked.ask:
+        one, other = joint.domain.names
+        raise ArgumentError(
+            f"{path.name} holds two attributes together, which are asked in words: --ask "
+            f"'quantile 0.5 of {one}', or --ask 'correlation'. A condition is 'given {other} "
+            "above 3' at the end"
+        )
+    rows = question_rows(joint, JointRequest(asks=asked.ask, **how))
+    written.write([{key: row[key] for key in _PLAIN} for row in rows])  # type: ignore[literal-required]
+    cells = [[row["question"], row["text"], row["interval"]] for row in rows]
+    heads = ["question", "answer", f"{level_text(how['level'])} interval"]
+    notes = {"intervals": f"about {whom(how['target'], joint.guarantee)}"}
+    if said := [row["note"] for row in rows if row["note"]]:
+        notes["no point"] = "; ".join(dict.fromkeys(said))
+    output = None if written.table is None else str(written.table)
+    document = {"command": "answer", "answers": rows, "output": output}
+    out.show(document, grid("answers", heads, cells), facts(notes))
+
+
+_PLAIN = ("question", "value", "low", "high", "note")
+"""Columns of the answers about two attributes in a file."""
 
 
 def _show_answers(
@@ -281,18 +326,11 @@ def _show_answers(
     if result.domain.ordered:
         require_no_segments(result, flag="--ask")
     answers = [result.answer(each, **how) for each in asked]
-    table = question_grid(answers, result.domain, "")
-    rows = question_table(answers, result.domain)
-    for row in rows:
-        del row["text"], row["interval"]
-    written.write(rows)
+    written.write(question_table(answers, result.domain))
+    documents = answer_documents(answers, result.domain)
     notes = {"intervals": f"about {answers[0].about}"}
     if said := [each.note for each in answers if each.note]:
         notes["note"] = "; ".join(dict.fromkeys(said))
     output = None if written.table is None else str(written.table)
-    document = {
-        "command": "answer",
-        "answers": [each.to_document() for each in answers],
-        "output": output,
-    }
-    out.show(document, table, facts(notes))
+    document = {"command": "answer", "answers": documents, "output": output}
+    out.show(document, terminal_table(answers_table(documents, "")), facts(notes))

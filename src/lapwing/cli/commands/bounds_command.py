@@ -69,7 +69,7 @@ class BoundsPaymentOptions:
     """The options of who pays."""
 
     ledger: Path | None = option(
-        "The ledger that pays (lapwing ledger), before the noise is drawn. It pays also when no "
+        "Ledger file to charge before noise is drawn (lapwing ledger). It is charged even when no "
         "bounds are found.",
         "FILE",
     )

@@ -12,7 +12,7 @@ import typer
 from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, grid, write_figure
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, Level, check_level, target_of
-from lapwing.cli.reading.stored_answers import read_result, read_segment
+from lapwing.cli.reading.stored_answers import is_joint, read_result, read_segment
 from lapwing.cli.reading.truth import Truth, TruthOptions
 from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.distances import (
@@ -34,6 +34,8 @@ from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, is_exact
+from lapwing.results.joint_distribution import JointDistribution
+from lapwing.results.joint_documents import JointRequest
 from lapwing.results.plotting import figure_of
 from lapwing.results.rounding import estimate_text, exact_text
 
@@ -138,6 +140,9 @@ def _show_difference(
         check_ending(output, ENDINGS, what="the picture")
         check_output(output, inputs=files, force=force)
     table.check(inputs=files, force=force, output=output)
+    if is_joint(first_file):
+        _show_pairs(files, compared, table, out, output=output, level=level)
+        return
     parts: list[str] | list[None] = compared.segment or [None]
     first, second = read_segment(first_file, parts[0]), read_segment(second_file, parts[-1])
     try:
@@ -165,6 +170,39 @@ def _show_difference(
         "output": None if output is None else str(output),
     }
     out.show(document, *answer.tables)
+
+
+def _show_pairs(
+    files: tuple[Path, Path],
+    compared: ComparisonOptions,
+    table: TableOptions,
+    out: Output,
+    *,
+    output: Path | None,
+    level: float,
+) -> None:
+    """Show the difference of two joint distributions: of each attribute, and of blocks of cells."""
+    from lapwing.results.joint_answers import block_rows, difference_of_joints
+
+    if output is not None or compared.segment:
+        raise ArgumentError(
+            "two attributes together are compared without a picture and without segments. Leave "
+            "out --output and --segment. --csv has the differences of blocks of cells"
+        )
+    first, second = (JointDistribution.load(path) for path in files)
+    request = JointRequest(level=level, target=target_of(compared.target))
+    people = cast("People", compared.people or "same")
+    gap = difference_of_joints(first.difference(second), request, people=people)
+    table.write(block_rows(gap, first.domain))
+    tables = []
+    for name in first.domain.names:
+        made = Difference(
+            first.marginal(name), second.marginal(name), people=people, target=request.target
+        )
+        title = f"{name}: {files[0].stem} minus {files[1].stem}"
+        tables += shown_answer(made, title, AnswerRequest(level=level)).tables
+    sides = {"first": str(files[0]), "second": str(files[1])}
+    out.show({"command": "compare", **sides, **gap}, *tables)
 
 
 def _name(path: Path, segment: str | None) -> str:

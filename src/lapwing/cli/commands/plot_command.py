@@ -85,7 +85,7 @@ def plot(
         return
     if is_series(result_file):
         if segment is not None or named.truth is not None:
-            raise ArgumentError("a series is drawn on its own. Leave out the segment and the truth")
+            raise ArgumentError("--segment and --truth do not apply to a series. Remove them")
         series = read_series(result_file)
         detail: Detail = "all" if words.detail == "all" else "resolved"
         kind = "timeline" if words.detail == "resolved" else "weeks"
@@ -101,7 +101,7 @@ def plot(
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":
         if named.truth is not None:
-            raise ArgumentError("a list of heavy hitters is drawn on its own. Leave out the truth")
+            raise ArgumentError("--truth does not apply to a list of heavy hitters. Remove it")
         figure = figure_of(result._picture(**how), **texts)
     else:
         truth = named.counted(result.domain, out)

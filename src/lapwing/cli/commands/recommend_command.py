@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import Rule, option
-from lapwing.cli.reading.domain_options import DomainFile
-from lapwing.cli.reading.like_options import LikeOptions, components_table, components_text
+from lapwing.cli.reading.domain_options import DomainFile, product_of
+from lapwing.cli.reading.like_options import (
+    LikeOptions,
+    asked_domain,
+    components_table,
+    components_text,
+)
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.answer import TableOptions
+from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.expected_error import (
     UNITS,
@@ -38,6 +45,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlannedDomain:
+    """The option of the domain that is planned for, or of those of two attributes."""
+
+    domain: list[str] | None = option(
+        "The domain of the column: a file from lapwing new --domain-only, a survey, a result or a "
+        "release. It must be public knowledge. Twice for two attributes in one report, each as "
+        "FILE or NAME=FILE.",
+        "FILE",
+    )
+
+    def stored(self, *, bins: int | None) -> tuple[Domain, str]:
+        """Return the domain, and a sentence about bins that the file left open."""
+        typed = self.domain or []
+        if len(typed) < 2:
+            return DomainFile(domain=Path(typed[0]) if typed else None).stored(bins=bins)
+        named = [each.partition("=") for each in typed]
+        files = {name if equals else Path(name).stem: path or name for name, equals, path in named}
+        if len(typed) != 2 or len(files) != 2:
+            raise ArgumentError(
+                "domain", "must be given once, or twice for two attributes with different names"
+            )
+        return product_of({name: Path(path) for name, path in files.items()}, bins=bins)
+
+
+@dataclass(frozen=True, kw_only=True)
 class GoalOptions:
     """The options that say what is to be small, and at what price."""
 
@@ -46,8 +78,8 @@ class GoalOptions:
         "Instead of --users: the error to reach. The answer is how many people it needs.", "SHARE"
     )
     change: float | None = option(
-        "Instead of --users: the size of a change to detect, as the largest gap of two CDFs. The "
-        "answer is how many people a week it needs, in a weekly survey of numbers.",
+        "Instead of --users: the size of a change to detect, as the largest gap of two CDFs. "
+        "Prints the number of respondents needed per week.",
         "SHARE",
     )
     weeks: int | None = option(
@@ -86,7 +118,7 @@ RULES = (
     ),
     Rule("error", "asks how many people are needed", excludes=("users",)),
     Rule("like", "says what to plan for", excludes=("kind",)),
-    Rule("ask", "chooses the design without a column", excludes=("like", "change")),
+    Rule("ask", "chooses the design for questions", excludes=("change",)),
     Rule(
         "",
         "give --users (how many people will report), or how many are needed: --error or --change",
@@ -105,7 +137,7 @@ def recommend(
         ),
     ],
     *,
-    asked: DomainFile,
+    asked: PlannedDomain,
     goal: GoalOptions,
     known: LikeOptions,
     written: TableOptions,
@@ -123,7 +155,7 @@ def recommend(
     written.check(inputs=[] if known.like is None else [known.like], force=force)
     # Questions bring their own edges, so bins that nobody declared are chosen with them.
     domain, note = asked.stored(bins=0 if goal.ask else recommended_bins(promise))
-    like = known.masses(domain, out)
+    like = known.masses(asked_domain(domain, promise, goal.ask, goal.users), out, moved=goal.ask)
     noticing = _noticing(domain, promise, goal)
     found = recommendation(
         domain,
@@ -146,11 +178,13 @@ def recommend(
         rows["noticed"] = _noticed(**noticing)
         document["noticing"] = noticing
     tables = [_errors(found.expected_error, found.predicted_by, domain)]
+    if found.expected_error.questions:
+        tables.append(_question_errors(found))
     if found.questions and isinstance(found.randomizer, MultiscaleWave):
-        tables += [_question_errors(found), components_table(found.randomizer)]
+        tables.append(components_table(found.randomizer))
     if known.like is not None:
         document["like"] = str(known.like)
-        if isinstance(found.randomizer, MultiscaleWave):
+        if not goal.ask and isinstance(found.randomizer, MultiscaleWave):
             rows["components"] = components_text(found.randomizer, chosen_by=str(known.like))
             tables.append(components_table(found.randomizer))
     written.write(_written(found.expected_error))
@@ -226,7 +260,7 @@ def _question_errors(found: Recommendation) -> Table:
     """Return the table of the questions, each with its expected error."""
     known, domain = found.expected_error.questions or {}, found.randomizer.domain
     rows = [
-        [str(each), question_error_text(each, known[str(each)].typical, domain)]
+        [str(each), question_error_text(each, known[str(each)], domain)]
         for each in found.questions
         if str(each) in known
     ]

@@ -13,6 +13,8 @@ from lapwing.cli.console import Output, check_output, facts, grid, write_text
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.column_options import is_summary, reading_of, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
+from lapwing.cli.reading.noisy_counts import RULES as COUNTS_RULES
+from lapwing.cli.reading.noisy_counts import CountsOptions
 from lapwing.cli.reading.options import (
     ColumnName,
     Force,
@@ -128,7 +130,7 @@ class PaymentOptions:
     """The options of a payment."""
 
     ledger: Path | None = option(
-        "The ledger that pays (lapwing ledger), before the noise is drawn. A release that is "
+        "Ledger file to charge before noise is drawn (lapwing ledger). A release that is "
         "interrupted stays paid.",
         "FILE",
     )
@@ -149,8 +151,8 @@ class PaymentOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KindOptions:
-    """The options that ask for one more round, or for errors instead of a release."""
+class KindOptions(CountsOptions):
+    """The options that ask for one more round, for errors, or for counts of another library."""
 
     next_round: Path | None = option(
         "Publish one more round of new people, after this release in rounds.",
@@ -180,15 +182,21 @@ class KindOptions:
 _LOSS = "already states the privacy loss"
 
 RULES = (
+    *COUNTS_RULES,
+    Rule("", "missing argument 'DATA'", needs=("data", "counts")),
     Rule("next_round", "takes DATA, --output and --ledger, and no others", only=("data", "ledger")),
     Rule("next_round", "takes DATA, --output and --ledger", needs=("ledger",)),
     Rule("epsilon", _LOSS, excludes=("mu", "rho")),
     Rule("mu", _LOSS, excludes=("rho",)),
-    Rule("", "give one of --epsilon, --mu and --rho", ("epsilon", "mu", "rho", "next_round")),
+    Rule(
+        "",
+        "give one of --epsilon, --mu and --rho",
+        ("epsilon", "mu", "rho", "next_round", "counts"),
+    ),
     Rule(
         "",
         "missing option '--neighbors': replace-one or add-or-remove-one",
-        needs=("neighbors", "next_round"),
+        needs=("neighbors", "next_round", "counts"),
     ),
     Rule(
         "",
@@ -202,13 +210,13 @@ RULES = (
 
 def release(
     data: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="DATA",
             help="A table, .parquet or .csv (- is standard input, CSV), or exact counts (lapwing "
             "count). With --next-round those of all rounds in order, the new one last.",
         ),
-    ],
+    ] = None,
     output: OutputUnlessTried = None,
     force: Force = False,
     *,
@@ -231,12 +239,14 @@ def release(
     For rounds, the first release takes --mechanism running-prefix-sums, --set rounds=N and
     --ledger, which pays for all rounds. Each later one takes --next-round and that ledger. Noise
     is drawn once: a run stopped before can be repeated, one stopped later ends the rounds.
+
+    With --counts, noisy counts of another library become a release with intervals. Their maker
+    states the privacy guarantee: --neighbors with --epsilon, --mu or --rho.
     """
-    kind.check(data)
-    if kind.next_round is not None:
-        assert output is not None and payment.ledger is not None  # by the rules
-        publish_round(kind.next_round, data, output, payment.ledger, out, force=force)
+    if data is None or kind.next_round is not None:
+        _release_otherwise(kind, data or [], promised, output, payment.ledger, out, force=force)
         return
+    kind.check(data)
     if output is not None:
         files = [*data, payment.ledger] if payment.ledger else data
         check_output(output, inputs=files, force=force or kind.dry_run is not None)
@@ -274,6 +284,29 @@ def release(
         _show_released_answers(out, published, output, payment.ledger, note=note)
         return
     _show(out, replace(published, note=note), output, payment.ledger)
+
+
+def _release_otherwise(
+    kind: KindOptions,
+    rounds: list[Path],
+    promised: PromiseOptions,
+    output: Path | None,
+    ledger: Path | None,
+    out: Output,
+    *,
+    force: bool,
+) -> None:
+    """Publish one more round, or write the release of counts that another library made."""
+    assert output is not None  # by the rules
+    if kind.counts is None:
+        kind.check(rounds)
+        assert kind.next_round is not None and ledger is not None
+        publish_round(kind.next_round, rounds, output, ledger, out, force=force)
+        return
+    check_output(output, inputs=[kind.counts], force=force)
+    read = kind.read(None if promised == PromiseOptions() else promised.promise())
+    write_text(output, read.release.to_json())
+    _show(out, read, output, None)
 
 
 def _examine(
@@ -348,7 +381,7 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
     errors = expected_answers(planned.draws, users, question_columns(domain))
     within = domain.domain if isinstance(domain, Segmented) else domain
     rows = [
-        [name, question_error_text(read(name), error.typical, within)]
+        [name, question_error_text(read(name), error, within)]
         for name, error in (errors.questions or {}).items()
     ]
     word = counted_word(planned.guarantee)

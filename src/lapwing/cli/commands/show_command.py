@@ -16,6 +16,7 @@ from lapwing.cli.showing.answer import TableOptions
 from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
+from lapwing.privacy.guarantee import standing_text
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.protocol.messages.group_table import is_group_table
 from lapwing.results.answer_documents import AnswerRequest
@@ -198,7 +199,7 @@ def _reports(file: Any, how: HowShown) -> Shown:
     }
     if file.standing is not None:
         document["standing"] = file.standing
-        rows["standing"] = f"{file.standing}: not private"
+        rows["standing"] = standing_text(file.standing)
     return document, [facts(rows)], None
 
 

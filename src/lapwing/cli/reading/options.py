@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from lapwing.cli.option_groups import option
-from lapwing.declared import declared_fields, excludes, refusal, requirement
+from lapwing.declared import declared_fields, excludes, received, requirement
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
@@ -197,6 +197,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
         When the class has no such parameter, one is given twice or its value is of a wrong type.
     """
     given: dict[str, Any] = {}
+    typed: dict[str, str] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         name = name.strip().replace("-", "_")
@@ -204,19 +205,23 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
             raise ArgumentError("set", "must be NAME=VALUE", repr(setting))
         if name in given:
             raise ArgumentError(f"{name!r} is given twice. Once is enough")
-        given[name] = _value(text.strip(), name)
+        given[name], typed[name] = _value(text.strip(), name), text.strip()
     known = parameters_of(made)
     hints = declared_fields(made)
-    for name, value in given.items():
-        option = name.replace("_", "-")
+    for name in given:
         if name not in known:
             has = ", ".join(f"{one} ({known[one]})" for one in known) or "none"
+            option = name.replace("_", "-")
             raise ArgumentError(
                 f"{made.name} has no parameter {option!r}{nearest(name, known)}. It has: {has}"
             )
-        if excludes(hints[name], value):
-            raise refusal(value, hints[name], name=name, error=ArgumentError, typed=True)
     try:
+        for name, value in given.items():
+            if excludes(hints[name], value):
+                # As it was typed: true, not True. Of a list, the entry that is wrong.
+                plain = isinstance(value, bool | float)
+                said = typed[name] if plain else received(value, hints[name])
+                raise ArgumentError(name, f"must be {known[name]}", said)
         return made(*arguments, **given)
     except LapwingError:
         raise

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lapwing.cli.console import check_ending, check_output, facts, grid, write_text
 from lapwing.cli.option_groups import option
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.domain import Domain
 from lapwing.results.answer_documents import Answer, AnswerRequest
 from lapwing.results.answer_text import TextTable, csv_rows, facts_of, table_rows, tables_of
 from lapwing.results.answers import answer_of
-from lapwing.results.question_answers import Answer as QuestionAnswer
-from lapwing.results.question_answers import asked_of, question_table
+from lapwing.results.joint_documents import JointRequest
 from lapwing.results.readable import csv_of
-from lapwing.results.rounding import level_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,44 +66,23 @@ def shown_answer(
         Whether tables have all rows, and facts that few need.
     """
     if getattr(result, "_kind", None) == "joint-distribution":
-        from lapwing.cli.showing.joint import (
-            joint_document,
-            joint_facts,
-            joint_rows,
-            joint_tables,
-        )
+        from lapwing.cli.showing.joint import joint_facts, joint_tables
+        from lapwing.results.joint_answers import cell_rows, joint_answer
 
-        joint = joint_document(result, **request.how)
+        joint = joint_answer(result, JointRequest(**request.how))
         shown = joint_tables(result, name, joint)
         shown.append(joint_facts(result, joint, rest=rest or {}))
-        return ShownAnswer(joint, shown, lambda: joint_rows(result))
+        return ShownAnswer(dict(joint), shown, lambda: cell_rows(result))
     answer: Answer = answer_of(result, request)
-    document = dict(answer)
-    asked = answer["kind"] == "numbers" and not detail and asked_of(result)
-    if asked:
-        answers = [result.answer(each, **request.how) for each in asked]
-        tables = [question_grid(answers, result.domain, name)]
-        document["answers"] = [each.to_document() for each in answers]
-    else:
-        tables = [terminal_table(table) for table in tables_of(answer, name, detail=detail)]
-    told = facts_of(answer, detail=detail, numbers=not asked)
-    tables.append(facts({**told, **(rest or {})}))
+    tables = [terminal_table(table) for table in tables_of(answer, name, detail=detail)]
+    tables.append(facts({**facts_of(answer, detail=detail), **(rest or {})}))
 
     def rows() -> Sequence[dict[str, Any]]:
         if answer["kind"] in ("difference", "series"):
             return csv_rows(answer)
         return table_rows(result, **request.how)
 
-    return ShownAnswer(document, tables, rows)
-
-
-def question_grid(answers: Sequence[QuestionAnswer], domain: Domain, name: str) -> Table:
-    """Return a table with a row for each number of the answers to questions."""
-    rows = [
-        [row["question"], row["text"], row["interval"]] for row in question_table(answers, domain)
-    ]
-    heads = ["question", "answer", f"{level_text(answers[0].level)} interval"]
-    return grid(f"{name}: answers" if name else "answers", heads, rows)
+    return ShownAnswer(dict(answer), tables, rows)
 
 
 def terminal_table(table: TextTable) -> Table:

@@ -11,6 +11,7 @@ symbols, and within a cell the density follows its neighbors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,6 +156,9 @@ BLOCKS = 384
 _SPLITS = 48
 """Most atoms that split a block, the surest first."""
 
+_ASKED = 128
+"""Most cells of a component whose starts split blocks, so that none is cut."""
+
 
 @dataclass(frozen=True, eq=False)
 class CellAnswer:
@@ -211,7 +215,8 @@ def cell_answer(
     found = low_rank_answer(channel, tally, scaled, passes=passes)
     size = scaled.size
     width = block_width(size)
-    cells = Cells.of(cell_starts(found, scaled, width), size)
+    asked = [getattr(block.operator, "asked_starts", ()) for block in channel.blocks]
+    cells = Cells.of(cell_starts(found, scaled, width, asked), size)
     merged = scaled.merged(cells.start, width=width, blur=BLUR)
     extent = np.zeros(size)
     extent[scaled.joined] = scaled.width
@@ -227,15 +232,18 @@ def cell_answer(
     return CellAnswer(mass, whole, cells, spread, likelihood)
 
 
-def cell_starts(found: LowRankAnswer, scaled: ScaledBasis, width: int) -> Whole:
+def cell_starts(
+    found: LowRankAnswer, scaled: ScaledBasis, width: int, asked: Sequence[tuple[int, ...]]
+) -> Whole:
     """Return where cells begin: int64 [cells].
 
-    At multiples of the width, at the ends of the surest atoms of less than a block, and around
-    what stands apart.
+    At multiples of the width, and at the ends of the surest atoms of less than a block. Also around
+    what stands apart, and where few cells that are asked about begin.
     """
     (places,) = np.nonzero(scaled.apart)
     atoms = _narrow(found, width)
     ends = [np.arange(0, scaled.size, width), places, places + 1, atoms.start, atoms.stop]
+    ends += [np.array(starts, dtype=np.int64) for starts in asked if len(starts) <= _ASKED]
     start = np.unique(np.concatenate(ends))
     return start[start < scaled.size]
 

@@ -103,7 +103,7 @@ class LabelShares(Declared):
         tails = tails_of(release)
         known = release.people is not None
         people = release.total
-        found = CountedShares.of(release.answers, people, law.variance, total_is_known=known)
+        found = CountedShares.of(release.blocks[0], people, law.variance, total_is_known=known)
         sparse = channel.domain.size >= MANY if self.sparse is None else self.sparse
         mass = found.sparse(tails) if sparse else simplex(found.center)
         provenance = decoder_document(self) | {"sparse": sparse}
@@ -224,11 +224,11 @@ def segment_shares(
     noise = noise_of_counts(release.channel)
     inner, tails = table.domain, tails_of(release)
     sparse = inner.size >= MANY if asked.sparse is None else asked.sparse
-    answers = release.answers.reshape(-1, inner.size)
+    answers = release.blocks[0].reshape(-1, inner.size)
     one_release = "+".join(part.identifier for part in release.parts)
     found = {}
     for segment, counts in zip([*table.segments, None], answers, strict=True):
-        people = max(1, sum(counts.tolist()))
+        people = max(1, round(sum(counts.tolist())))
         shares = CountedShares.of(counts, people, noise.variance, total_is_known=False)
         uncertainty = shares.uncertainty(people, tails) if asked.band else None
         found[segment] = Distribution(

@@ -83,7 +83,7 @@ def somebody_in_none(release: Release) -> bool:
     assert isinstance(table, Segmented)
     if has_counts(release.channel):
         size = table.domain.size
-        counted = float(release.answers.reshape(-1, size)[-1].sum())
+        counted = float(release.blocks[0].reshape(-1, size)[-1].sum())
         variance = noise_of_counts(release.channel).variance * size
         return NoisyTotal(counted, float(np.sqrt(variance))).is_positive
     rest = segments_alone(release, table)[None]

@@ -1,4 +1,4 @@
-"""Tables and Arrow arrays: reports counted and made, values counted, in data larger than memory."""
+"""Randomizes and tallies Arrow tables that may be larger than memory."""
 
 import lazy_loader
 

@@ -40,7 +40,7 @@ from lapwing.protocol.messages.group_labels import (
     joined_codes,
 )
 from lapwing.protocol.messages.group_tallies import MINIMUM, GroupTallies, checked_counts
-from lapwing.protocol.messages.joint_tally import JointCounter, JointTally
+from lapwing.protocol.messages.group_tally import GroupCounter, GroupTally
 from lapwing.protocol.messages.reports import Reports, pack_codes
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
@@ -248,7 +248,7 @@ class ReportCount:
     @property
     def total(self) -> int:
         """Number of reports that were counted."""
-        if isinstance(self.groups, JointTally):
+        if isinstance(self.groups, GroupTally):
             return self.groups.total
         return sum(tally.total for tally in self.groups.values())
 
@@ -263,7 +263,7 @@ class ReportCount:
         """
         if not self.groups:
             raise TallyError("there must be at least one report to count, there is none")
-        if isinstance(self.groups, JointTally):
+        if isinstance(self.groups, GroupTally):
             return self.groups.added()
         first, *others = self.groups.values()
         for other in others:
@@ -285,7 +285,7 @@ class ReportCount:
         """
         if standing is None:
             return self
-        if isinstance(self.groups, JointTally):
+        if isinstance(self.groups, GroupTally):
             joint = copy(self.groups)
             joint.form = joint.form.marked(standing)
             return replace(self, groups=joint)
@@ -341,13 +341,13 @@ def _added_groups(
         return one or other
     if set(one) == set(other) == {None}:
         return {None: one[None] + other[None]}
-    return JointTally.of(one) + JointTally.of(other)
+    return GroupTally.of(one) + GroupTally.of(other)
 
 
 def count_to_document(counted: ReportCount) -> dict[str, Any]:
     """Return counts as JSON can say them, without those of each file."""
     head = {"grouped": counted.grouped, "refused": counted.refused}
-    if isinstance(counted.groups, JointTally):
+    if isinstance(counted.groups, GroupTally):
         return {"joint": b64encode(counted.groups.to_bytes()).decode("ascii"), **head}
     groups = [[label, tally.to_document()] for label, tally in counted.groups.items()]
     return {"groups": groups, **head}
@@ -357,7 +357,7 @@ def count_from_document(document: Mapping[str, Any]) -> ReportCount:
     """Return the counts that :func:`count_to_document` wrote."""
     groups: Mapping[Label, Tally]
     if "joint" in document:
-        groups = JointTally.from_bytes(b64decode(document["joint"]))
+        groups = GroupTally.from_bytes(b64decode(document["joint"]))
     else:
         groups = {label: Tally.from_document(one) for label, one in document["groups"]}
     return ReportCount(groups, document["grouped"], document["refused"])
@@ -372,7 +372,7 @@ class CountedRows:
     tally: Of all, where nobody asked for groups and each row is one report.
     labels: Different labels.
     numbers: Whole numbers [n]: which label each row has.
-    records, cells, weights: As of :meth:`lapwing.protocol.messages.joint_tally.JointCounter.add`.
+    records, cells, weights: As of :meth:`lapwing.protocol.messages.group_tally.GroupCounter.add`.
     """
 
     total: int
@@ -417,7 +417,7 @@ class ReportCounter:
         self.by, self.count_column = tuple(by), count_column
         self._width = survey.randomizer.report_width
         self._joint = (
-            JointCounter(survey, self._width, most=most_groups) if by or count_column else None
+            GroupCounter(survey, self._width, most=most_groups) if by or count_column else None
         )
         self._tally: Tally | None = None
         self._before = ReportCount({}, bool(by), columns=self.by)

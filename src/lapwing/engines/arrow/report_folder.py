@@ -151,8 +151,8 @@ class ReportFolder:
         if self.output.is_dir() and self.output.is_mount():
             raise ArgumentError(
                 "output",
-                f"must be a new folder, {self.output.name} is where a disk is mounted",
-                advice="Name a folder in it",
+                f"must be a new folder. {self.output.name} is a mount point",
+                advice="Give a new folder inside it",
             )
         if self.output.is_dir() and not any(self.output.iterdir()):
             return

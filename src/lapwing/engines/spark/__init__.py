@@ -1,4 +1,4 @@
-"""Data frames of Spark: reports counted and made, values counted, where the data live."""
+"""Randomizes and tallies Spark data frames where the data are."""
 
 import lazy_loader
 

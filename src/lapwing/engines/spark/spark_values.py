@@ -61,6 +61,7 @@ from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarni
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Standing, checked_standing, weakest_standing
 from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.row_counts import RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
@@ -337,7 +338,7 @@ def randomize(
         the survey's domain refuses, with file and row (or partition and row). Then nothing is
         written.
     ArgumentError
-        When a column is missing, or the output exists.
+        When a column is missing, the output exists, or the survey asks for two attributes.
     EngineError
         When executors have no lapwing or another version of it, or Spark failed.
 
@@ -369,8 +370,14 @@ def randomize(
     ...     people, survey, column="age", output="reports")  # doctest: +SKIP
     """
     check_label_column(by)
+    domain = survey.randomizer.domain
+    if isinstance(domain, Product):
+        raise ArgumentError(
+            f"Spark randomizes one column, this survey asks about {' and '.join(domain.names)}. "
+            "Write both columns as Parquet, and use lapwing.engines.arrow.randomize"
+        )
     rows = SparkRows.of(df)
-    values = ColumnValues.in_table(rows.table, column, survey.randomizer.domain, by=by, texts=texts)
+    values = ColumnValues.in_table(rows.table, column, domain, by=by, texts=texts)
     values.check_type()
     columns = [values.name] if by is None else [values.name, by]
     seen = df.sparkSession.sparkContext.accumulator(RowCounts().numbers, _numbers_that_add_up())

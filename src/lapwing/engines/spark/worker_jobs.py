@@ -32,7 +32,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.messages.group_labels import Label, check_groups
-from lapwing.protocol.messages.joint_tally import JointTally
+from lapwing.protocol.messages.group_tally import GroupTally
 from lapwing.protocol.messages.reports import Reports, reports_per_block
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.survey.survey import Survey
@@ -230,7 +230,7 @@ def rows_of(counted: ReportCount, *, task: int) -> Iterator[Any]:
     import pyarrow as pa
 
     contents: list[bytes | None] = [None]
-    if isinstance(counted.groups, JointTally):
+    if isinstance(counted.groups, GroupTally):
         contents.append(counted.groups.to_bytes())
     else:
         contents += [content for one in counted.groups.values() for content in _contents(one)]
@@ -265,7 +265,7 @@ def added(batches: Iterable[Any], survey: Survey) -> ReportCount:
         for row in batch.to_pylist():
             groups: Mapping[Label, Tally] = {}
             if row["content"] is not None and row["labeled"]:
-                groups = JointTally.from_bytes(row["content"])
+                groups = GroupTally.from_bytes(row["content"])
             elif row["content"] is not None:
                 groups = {None: _tally(bytes(row["content"]), survey)}
             total += ReportCount(groups, row["labeled"], row["refused"])

@@ -1,1 +1,1 @@
-"""Fast matrices: each an operator with its products, none of them stored."""
+"""Matrix-free linear operators."""

@@ -396,8 +396,8 @@ class Coarsened(Operator):
 
     inner: Its columns are the cells.
     size: Symbols, at least as many as cells.
-    starts: First symbol of each cell, increasing from 0. Default: cells that differ by at most one
-        symbol.
+    starts: First symbol of each cell, increasing from 0, kept as `asked_starts`. Default: cells
+        that differ by at most one symbol.
     """
 
     def __init__(
@@ -406,6 +406,7 @@ class Coarsened(Operator):
         rows, cells = inner.shape
         super().__init__((rows, size))
         self.inner = as_operator(inner)
+        self.asked_starts = () if starts is None else tuple(starts)
         if starts is None:
             self.cell = cell_of(size, cells)
             self._starts = np.searchsorted(self.cell, np.arange(cells))

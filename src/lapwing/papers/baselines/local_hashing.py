@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import From, check_fields
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.declared import From
+from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.papers.baselines.multiply_shift import (
     PooledHashes,
@@ -31,7 +31,7 @@ from lapwing.privacy.sampling.randomness import (
 )
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import hashed_channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.reports import pack_codes, unpack_codes
 from lapwing.protocol.randomizer import (
     CHUNK,
@@ -145,6 +145,7 @@ class LocalHashing(TwoLevel):
     [0.7, 0.3]
     """
 
+    domain: Annotated[Domain, domain_of("labels", most=LARGEST_TABLE)]
     _: KW_ONLY
     hashes: Annotated[int, From(1, LARGEST_TABLE)] | None = None
     size: Annotated[int, From(2, LARGEST_HASH)] | None = None
@@ -165,23 +166,12 @@ class LocalHashing(TwoLevel):
     name: ClassVar[str] = "local-hashing"
 
     def __post_init__(self) -> None:
-        """Check the pool, then what all two-level randomizers check."""
-        check_fields(self)
-        if self.domain.ordered:
-            raise DomainError(
-                "local hashing is for labels without an order. Numbers are better served by a "
-                "wave or by subset selection"
-            )
-        if self.domain.size > LARGEST_TABLE:
-            raise DomainError(
-                f"local hashing counts at most {LARGEST_TABLE} symbols, got {self.domain.size}. "
-                "Use LinearHashing"
-            )
+        """Check the fields and the pool."""
+        super().__post_init__()
         if self.hashes is None and self.seed:
             raise ArgumentError(
                 "seed chooses a pool of hash functions. Also give hashes, or leave seed out"
             )
-        super().__post_init__()
 
     if not TYPE_CHECKING:  # to a type checker they are class variables, as everywhere else
 

@@ -16,7 +16,7 @@ from lapwing.linear.operators.hadamard import is_power_of_two
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.hashed_channel import PrefixChannel
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import TallyLog
 from lapwing.randomizers.categorical.linear_hashing import MOST_HASH_BITS, LinearHashing
 from lapwing.randomizers.mixture import Component, Mixture, whole_shares
@@ -83,6 +83,7 @@ class PrefixHashing(Mixture[TallyLog]):
     (3, 7, True)
     """
 
+    domain: Annotated[Domain, domain_of("labels", least=4)]
     _: KW_ONLY
     prefixes: Sequence[AtLeastOne] | None = None
     hash_bits: Annotated[int, From(1, MOST_HASH_BITS)] | None = None
@@ -107,26 +108,24 @@ class PrefixHashing(Mixture[TallyLog]):
     def __post_init__(self) -> None:
         """Check the lengths, then what all mixtures check."""
         check_fields(self)
-        size = self.domain.size
-        if self.domain.ordered or not is_power_of_two(size) or size < 4:
+        if not is_power_of_two(self.domain.size):
             raise DomainError(
-                "prefix hashing needs 2^L values without an order, L from 2 to 40: "
-                "Categories(2**L) "
-                f"or HashedStrings(L), without a missing category, got {size}"
+                "domain",
+                "must be Categories(2**L) or HashedStrings(L), without a missing category",
+                f"{self.domain.size} values",
             )
-        if self.prefixes is not None:
-            lengths = self.prefixes
-            if not lengths or [*lengths] != sorted({*lengths}) or lengths[0] > FIRST_BITS:
-                raise ArgumentError(
-                    "prefixes",
-                    f"must be increasing lengths in bits, the first from 1 to {FIRST_BITS}",
-                    repr(lengths),
-                )
-            if lengths[-1] != self._key_bits:
-                raise ArgumentError(
-                    f"the last prefix must be the whole value of {self._key_bits} bits, got "
-                    f"{lengths[-1]}"
-                )
+        lengths = self.prefixes
+        if lengths is not None and (
+            not lengths
+            or [*lengths] != sorted({*lengths})
+            or (lengths[0] > FIRST_BITS or lengths[-1] != self._key_bits)
+        ):
+            raise ArgumentError(
+                "prefixes",
+                f"must be increasing lengths in bits, the first from 1 to {FIRST_BITS}, the last "
+                f"that of a value, {self._key_bits}",
+                repr(lengths),
+            )
         super().__post_init__()
 
     @cached_property

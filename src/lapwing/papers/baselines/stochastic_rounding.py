@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import Read
 from lapwing.docstrings import inherits
-from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import WORD, RandomSource
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
-from lapwing.protocol.domains.domain import require_domain
+from lapwing.protocol.domains.domain import domain_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
@@ -93,28 +91,13 @@ class StochasticRounding(NearAndFar[CountTally]):
     (39.9, 0.21)
     """
 
-    domain: Annotated[Interval | Integers, Read(require_domain)]
+    domain: Annotated[Interval | Integers, domain_of(None, grid_points, most=LARGEST_GRID)]
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
         def __init__(self, domain: Interval | Integers, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "stochastic-rounding"
-
-    def __post_init__(self) -> None:
-        """Make epsilon exact and check the domain."""
-        super().__post_init__()
-        grid_points(self.domain)
-        if not 2 <= self.domain.size <= LARGEST_GRID:
-            raise DomainError(
-                f"stochastic rounding needs a domain of 2 to {LARGEST_GRID} symbols, "
-                f"got {self.domain.size}. Use fewer bins"
-            )
-        if 2 * self._threshold <= WORD:
-            raise PrivacyError(
-                "epsilon is too small for 64-bit thresholds, so reports would carry no "
-                "information. Use a larger epsilon"
-            )
 
     _near: ClassVar[int] = 1
     _far: ClassVar[int] = 1

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from lapwing.declared import From, Later
+from lapwing.declared import From, Read
 from lapwing.errors import ArgumentError, FormatError, LapwingWarning, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.function_families import (
     UNIT,
     Dictionary,
-    check_functions,
     independent,
     orthonormal,
 )
@@ -31,7 +30,7 @@ from lapwing.papers.functional_approximation.plain_curves import CurveSum
 from lapwing.papers.functional_approximation.pursuit_functions import (
     FAMILIES,
     Part,
-    entry_of,
+    dictionary_of,
     family,
     values_at,
 )
@@ -196,6 +195,9 @@ SELECTION_SHARE = Fraction(35, 100)
 """Part of the budget that choosing gets. The weights get the rest."""
 
 
+_DICTIONARY = f"one of {', '.join(FAMILIES)}, or a list of functions"
+
+
 @dataclass(frozen=True)
 class MatchingPursuit(Mechanism):
     """Private matching pursuit of the empirical CDF (Tao and Sarwate, 2026).
@@ -276,7 +278,7 @@ class MatchingPursuit(Mechanism):
     """
 
     terms: Annotated[int, From(1, 64)] = 6
-    dictionary: str | Annotated[Sequence[Part], Later] = "legendre"
+    dictionary: Annotated[str | Sequence[Part], Read(dictionary_of, _DICTIONARY)] = "legendre"
     atoms: Annotated[int, From(1, MOST_ATOMS)] | None = None
     degree: Annotated[int, From(0, 5)] = 1
     orthogonal: bool = False
@@ -292,17 +294,11 @@ class MatchingPursuit(Mechanism):
         return CurveSum(monotone=self.monotone)
 
     def __post_init__(self) -> None:
-        """Check the fields, then the functions of the dictionary."""
+        """Check the fields, and the number of functions of the dictionary."""
         super().__post_init__()
-        parts = (self.dictionary,) if isinstance(self.dictionary, str) else self.dictionary
-        if callable(parts) or not len(parts):
-            raise ArgumentError("dictionary", "must be the name of one, or a list of functions")
-        entries = tuple(map(entry_of, parts))
-        check_functions([entry for entry in entries if isinstance(entry, tuple)])
-        if not isinstance(self.dictionary, str):
-            object.__setattr__(self, "dictionary", entries)
-        elif self.atoms is None:
+        if isinstance(self.dictionary, str) and self.atoms is None:
             object.__setattr__(self, "atoms", FAMILIES[self.dictionary])
+        entries = (self.dictionary,) if isinstance(self.dictionary, str) else self.dictionary
         named = sum(self.atoms or FAMILIES[name] for name in entries if isinstance(name, str))
         functions = named + sum(not isinstance(entry, str) for entry in entries)
         if functions > MOST_ATOMS:
@@ -371,24 +367,11 @@ class MatchingPursuit(Mechanism):
         parts = [values_at(part, middles) if callable(part) else part for part in self.dictionary]
         return replace(self, dictionary=parts)
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the name and the fields.
-
-        Returns
-        -------
-        dict
-            JSON object with the mechanism's name and its fields.
-
-        Raises
-        ------
-        ArgumentError
-            When a function is given as a callable. Use :meth:`on` first.
-        """
+    def _check_stored(self) -> None:
         if not isinstance(self.dictionary, str) and any(map(callable, self.dictionary)):
             raise ArgumentError(
                 "a function that is given as a callable has no JSON form. Use mechanism.on(domain)"
             )
-        return super().to_document()
 
     def curves(self, domain: Domain) -> Dictionary:
         """Return the dictionary on the symbols of a domain.

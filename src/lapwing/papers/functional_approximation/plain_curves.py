@@ -101,7 +101,7 @@ class CurveSum(Declared):
 class SortedPoints(Declared):
     """CDF from adaptive quantiles, by sorting the shares (Tao and Sarwate, 2026).
 
-    It clips the shares to [0, 1], sorts them against the places, and joins them by straight lines.
+    It clips the noisy CDF values to [0, 1], sorts them, and interpolates linearly.
 
     Notes
     -----

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import From, Later
+from lapwing.declared import From, Read
 from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.function_families import (
@@ -53,6 +53,17 @@ MOST_FUNCTIONS = 64
 
 _PAIR_POINTS = 97
 """Chebyshev points whose differences shape the noise. The sensitivity is that of all symbols."""
+
+
+def _basis(given: Any) -> Basis:
+    """Return the name of a basis, or functions by their values. ArgumentError for another word."""
+    if isinstance(given, str):
+        if given not in FAMILIES:
+            raise ArgumentError("basis", f"must be one of {', '.join(FAMILIES)}", repr(given))
+        return str(given)
+    functions = tuple(tuple(map(float, function)) for function in given)
+    check_functions(functions)
+    return functions
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +185,7 @@ class PolynomialProjection(LinearMechanism):
     """
 
     functions: Annotated[int, From(1, MOST_FUNCTIONS)] = 12
-    basis: str | Annotated[tuple[tuple[float, ...], ...], Later] = "legendre"
+    basis: Annotated[Basis, Read(_basis, f"one of {', '.join(FAMILIES)}, or a list")] = "legendre"
     degree: Annotated[int, From(0, 5)] = 3
     shape: Shape = "a-optimal"
     monotone: bool = True
@@ -190,21 +201,12 @@ class PolynomialProjection(LinearMechanism):
     def __post_init__(self) -> None:
         """Check the fields, then the basis."""
         super().__post_init__()
-        if isinstance(self.basis, str):
-            if self.basis not in FAMILIES:
-                raise ArgumentError(
-                    "basis", f"must be one of {', '.join(FAMILIES)}", repr(self.basis)
-                )
-        else:
-            given = tuple(tuple(map(float, function)) for function in self.basis)
-            check_functions(given)
-            object.__setattr__(self, "basis", given)
-            if len(self.basis) != self.functions:
-                raise ArgumentError(
-                    "functions",
-                    f"must be the number of functions in the basis, {len(self.basis)}",
-                    str(self.functions),
-                )
+        if not isinstance(self.basis, str) and len(self.basis) != self.functions:
+            raise ArgumentError(
+                "functions",
+                f"must be the number of functions in the basis, {len(self.basis)}",
+                str(self.functions),
+            )
         if self.shape in POWERS and self.basis != "legendre":
             raise ArgumentError("raw moments are those of the Legendre basis. Use another shape")
 

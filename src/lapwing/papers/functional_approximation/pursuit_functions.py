@@ -9,7 +9,13 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.linear.function_families import fourier, legendre, nested_splines, normal_curves
+from lapwing.linear.function_families import (
+    check_functions,
+    fourier,
+    legendre,
+    nested_splines,
+    normal_curves,
+)
 
 Part = str | Callable[[Vector], Any] | Sequence[float]
 """A family by its name, or one function: by its values, or as what computes them."""
@@ -35,6 +41,16 @@ def entry_of(part: Any) -> Any:
             repr(part),
         )
     return part if isinstance(part, str) or callable(part) else tuple(map(float, part))
+
+
+def dictionary_of(given: Any) -> Any:
+    """Return the name of a dictionary, or a tuple of its entries. ArgumentError for another."""
+    parts = (given,) if isinstance(given, str) else given
+    if callable(parts) or not len(parts):
+        raise ArgumentError("dictionary", "must be the name of one, or a list of functions")
+    entries = tuple(map(entry_of, parts))
+    check_functions([entry for entry in entries if isinstance(entry, tuple)])
+    return str(given) if isinstance(given, str) else entries
 
 
 def values_at(function: Callable[[Vector], Any], middles: Vector) -> tuple[float, ...]:

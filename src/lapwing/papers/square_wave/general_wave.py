@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import Read, Share
+from lapwing.declared import Share
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import Circulant, SlidingTable
@@ -27,7 +27,7 @@ from lapwing.privacy.sampling.randomness import (
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
-from lapwing.protocol.domains.domain import check_no_overflow, require_domain
+from lapwing.protocol.domains.domain import bins_alone, domain_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
@@ -118,7 +118,7 @@ class GeneralWave(Randomizer[CountTally]):
     0.5
     """
 
-    domain: Annotated[Interval | Integers, Read(require_domain)]
+    domain: Annotated[Interval | Integers, domain_of("numbers", bins_alone)]
     _: KW_ONLY
     shape: Literal["trapezoid"] | Sequence[Share] = "trapezoid"
     ratio: Share | None = None
@@ -140,13 +140,8 @@ class GeneralWave(Randomizer[CountTally]):
     decoder: ClassVar[str] = "spectral-prior"
 
     def __post_init__(self) -> None:
-        """Make epsilon exact and check the shape and the sizes."""
+        """Check the fields, the shape and the sizes."""
         super().__post_init__()
-        if not self.domain.ordered or self.domain.size < 2:
-            raise DomainError(
-                "a wave needs an Interval or Integers of at least 2 symbols. Labels have no order"
-            )
-        check_no_overflow(self.domain, name="a general wave")
         if self.shape == "trapezoid":
             if self.ratio is None:
                 raise ArgumentError(

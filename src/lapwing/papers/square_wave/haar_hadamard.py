@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import check_fields
-from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardAgreement, hadamard_parity
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, check_no_overflow
+from lapwing.protocol.domains.domain import Domain, bins_alone, domain_of
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
@@ -180,22 +178,14 @@ class HaarHadamard(Mixture[CountTally]):
     0.5
     """
 
+    domain: Annotated[Domain, domain_of("numbers", bins_alone, most=LARGEST_TABLE)]
+
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
         def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "haar-hadamard"
     _in_javascript: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Check the domain, then what all mixtures check."""
-        check_fields(self)
-        if not self.domain.ordered or not 2 <= self.domain.size <= LARGEST_TABLE:
-            raise DomainError(
-                f"a Haar tree needs an Interval or Integers of 2 to {LARGEST_TABLE} symbols"
-            )
-        check_no_overflow(self.domain, name="a Haar-Hadamard randomizer")
-        super().__post_init__()
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:

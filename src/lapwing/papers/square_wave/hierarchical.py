@@ -7,12 +7,12 @@ from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from lapwing.declared import From, check_fields
+from lapwing.declared import From
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain, check_no_overflow
+from lapwing.protocol.domains.domain import Domain, bins_alone, domain_of
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
@@ -185,6 +185,7 @@ class Hierarchical(Mixture[CountTally]):
     0.5
     """
 
+    domain: Annotated[Domain, domain_of("numbers", bins_alone)]
     _: KW_ONLY
     branching: Annotated[int, From(2)] = 4
 
@@ -196,14 +197,6 @@ class Hierarchical(Mixture[CountTally]):
     decoder: ClassVar[str] = "tree-consistency"
     _decoder_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({"method": "admm"})
     _in_javascript: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Check the tree, then what all mixtures check."""
-        check_fields(self)
-        if not self.domain.ordered or self.domain.size < 2:
-            raise DomainError("a hierarchy needs an Interval or Integers of at least 2 symbols")
-        check_no_overflow(self.domain, name="a hierarchical histogram")
-        super().__post_init__()
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:

@@ -11,12 +11,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne
+from lapwing.declared import AtLeastOne, check_fields
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import PairSymmetric
@@ -35,7 +35,7 @@ from lapwing.privacy.sampling.randomness import (
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
     Fault,
@@ -227,6 +227,7 @@ class SignedSubsetSelection(NearAndFar[CountTally]):
     (2, True)
     """
 
+    domain: Annotated[Domain, domain_of(most=2 * MOST_COORDINATES)]
     _: KW_ONLY
     size: AtLeastOne | None = None
 
@@ -240,15 +241,17 @@ class SignedSubsetSelection(NearAndFar[CountTally]):
     name: ClassVar[str] = "signed-subset-selection"
 
     def __post_init__(self) -> None:
-        """Make epsilon exact and check the sizes."""
-        super().__post_init__()
-        if self.domain.size % 2 or not 2 <= self.domain.size <= 2 * MOST_COORDINATES:
+        """Check the sizes, then what all such randomizers check."""
+        check_fields(self)
+        if self.domain.size % 2:
             raise DomainError(
-                "signed subset selection needs an even number of symbols from 2 to "
-                f"{2 * MOST_COORDINATES}, two for each coordinate, got {self.domain.size}"
+                "domain",
+                "must have an even number of symbols, two for each coordinate",
+                f"{self.domain.size}",
             )
         if self.size is not None:
             check_whole("size", self.size, low=1, high=self._coordinates)
+        super().__post_init__()
 
     @cached_property
     def _coordinates(self) -> int:

@@ -23,7 +23,7 @@ from lapwing.papers.wavelet.signed_subset_selection import (
     summed_variance,
 )
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
-from lapwing.protocol.domains.domain import Domain, check_no_overflow
+from lapwing.protocol.domains.domain import Domain, bins_alone, domain_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.mixture import Component, Mixture, whole_shares
@@ -250,6 +250,7 @@ class Wavelet(Mixture[CountTally]):
     0.5
     """
 
+    domain: Annotated[Domain, domain_of("numbers", bins_alone)]
     _: KW_ONLY
     levels: Annotated[int, From(1, MOST_LEVELS)] | Rule | None = None
     users: AtLeastOne | None = None
@@ -274,10 +275,7 @@ class Wavelet(Mixture[CountTally]):
     def __post_init__(self) -> None:
         """Turn the rule into a number and check it, then what all mixtures check."""
         check_fields(self)
-        if not self.domain.ordered or self.domain.size < 2:
-            raise DomainError("a wavelet needs an Interval or Integers of at least 2 symbols")
         object.__setattr__(self, "levels", self._resolved_levels())
-        check_no_overflow(self.domain, name="a wavelet randomizer")
         if self.domain.missing_index is not None and self._cell_number != self.domain.size:
             raise DomainError(
                 "a missing symbol would share a cell with the highest values. Use a domain of "

@@ -9,18 +9,22 @@ only these numbers.
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import Declared, From, Read
+from lapwing.declared import Declared, From, Read, shown_limit
 from lapwing.docstrings import Documented
-from lapwing.documents import class_document, html_of
+from lapwing.documents import html_of
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values
+from lapwing.privacy.exact_numbers import epsilon_text
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts, Unit
 from lapwing.protocol.domains.units import check_some, to_numbers
@@ -52,7 +56,49 @@ LEAST_OVERFLOW = 32
 # 256 they hardly do: `accuracy/values_outside` of the benchmarks.
 
 
-class Domain(Documented, Declared, ABC):
+class Described(Documented, Declared, ABC):
+    """Base class of frozen dataclasses that a document names by their class."""
+
+    name: ClassVar[str]
+    """Kebab-case name in documents and on the command line."""
+
+    def _check_stored(self) -> None:
+        """Check what holds of a stored one only."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form: the class and its fields.
+
+        Returns
+        -------
+        dict
+            JSON object with the class name and the fields.
+        """
+        self._check_stored()
+        return class_document(self)
+
+
+def class_document(described: Any) -> dict[str, Any]:
+    """Return the JSON form of a frozen dataclass: its name and its fields, in their order.
+
+    A field whose metadata has "absent" is left out where it has that value.
+    """
+    values = {"class": described.name}
+    for field in dataclasses.fields(described):
+        value = getattr(described, field.name)
+        if field.init and ("absent" not in field.metadata or field.metadata["absent"] != value):
+            values[field.name] = _written(value)
+    return values
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_written(entry) for entry in value]
+    if isinstance(value, Fraction):
+        return epsilon_text(value)
+    return value.to_document() if hasattr(value, "to_document") else value
+
+
+class Domain(Described):
     """Base class of the domains: frozen dataclasses that define the legal values.
 
     Values derived from the fields are written here. A class may inherit it, but need not: anything
@@ -60,9 +106,6 @@ class Domain(Documented, Declared, ABC):
     """
 
     _refusal = DomainError
-
-    name: ClassVar[str]
-    """Name of its class in documents: interval, integers, categories or hashed-strings."""
 
     missing: Any
     """"refuse", or how missing values are counted."""
@@ -227,16 +270,6 @@ class Domain(Documented, Declared, ABC):
             When its categories cannot be counted one by one.
         """
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the name and the fields.
-
-        Returns
-        -------
-        dict
-            JSON object with the class name and the fields.
-        """
-        return class_document(self)
-
     def _repr_html_(self) -> str:
         """Return the legal values as a notebook shows them."""
         from lapwing.protocol.domains.domain_text import domain_text
@@ -276,6 +309,44 @@ def require_domain(given: Any) -> Any:
 
 DomainField = Annotated[Domain, Read(require_domain)]
 """A field that holds a domain."""
+
+_KINDS = {
+    "numbers": ("an Interval or Integers", "Labels have no order"),
+    "labels": ("labels without an order", "A wave or subset selection suits numbers"),
+}
+
+
+def domain_of(
+    kind: Literal["numbers", "labels"] | None = None,
+    check: Callable[[Domain], Any] = lambda domain: None,
+    *,
+    least: int = 2,
+    most: float = math.inf,
+) -> Read:
+    """Return what reads a domain of one kind and of so many symbols. DomainError for another.
+
+    check: Raises a DomainError about a domain that does not suit for another reason.
+    """
+    sizes = f"at least {least}" if most == math.inf else f"{least} to {shown_limit(most)}"
+
+    def read(given: Any) -> Any:
+        domain = require_domain(given)
+        if kind and domain.ordered != (kind == "numbers"):
+            words, advice = _KINDS[kind]
+            raise DomainError("domain", f"must be {words}", kind_of(domain), advice)
+        if not least <= domain.size <= most:
+            fewer = "Use fewer bins. LinearHashing takes up to 2^40 labels"
+            said = fewer if domain.size > most else None
+            raise DomainError("domain", f"must have {sizes} symbols", f"{domain.size}", said)
+        check(domain)
+        return domain
+
+    return Read(read)
+
+
+def bins_alone(domain: Domain) -> None:
+    """Raise DomainError where values outside have symbols of their own."""
+    check_no_overflow(domain, name="this randomizer")
 
 
 def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:

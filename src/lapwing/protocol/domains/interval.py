@@ -56,8 +56,8 @@ _NOT_CHOSEN: Any = None
 class Interval(Domain):
     """Interval domain: the real numbers from `low` to `high`, cut into bins.
 
-    Bins are closed on one side and open on the other. On a line, the outermost one at the open side
-    is closed on both.
+    Bins are closed on one side and open on the other. Unless the domain is
+    circular, the last bin on the open side includes both of its ends.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ class Interval(Domain):
             object.__setattr__(self, name, number)
         object.__setattr__(self, "edges", edges)
 
-    def _require_bins(self) -> None:
+    def _check_stored(self) -> None:
         """Raise DomainError while the bins are not chosen."""
         if self.bins is None:
             raise DomainError("the number of bins is missing. Pass bins=, or call lw.recommend")
@@ -302,7 +302,7 @@ class Interval(Domain):
     @cached_property
     def bin_edges(self) -> NDArray[np.float64]:
         """Edges of the bins, before atoms split them: float64 [bins + 1]."""
-        self._require_bins()
+        self._check_stored()
         if self.edges is not None:
             own = np.array(self.edges, dtype=np.float64)
             own.flags.writeable = False
@@ -367,7 +367,7 @@ class Interval(Domain):
     @property
     def _present(self) -> int:
         """Number of bins but the missing one. Without atoms none of their ends is worked out."""
-        self._require_bins()
+        self._check_stored()
         return self.left.size if self.atoms else self.bins + 2 * (self.outside == "overflow")
 
     @property
@@ -383,7 +383,7 @@ class Interval(Domain):
     @property
     def missing_index(self) -> int | None:
         """Number of the missing bin, or None where missing values are refused."""
-        self._require_bins()
+        self._check_stored()
         return super().missing_index
 
     @property
@@ -448,7 +448,7 @@ class Interval(Domain):
 
         **Cost.** O(n) for bins of equal width or ratio, O(n log size) with atoms or custom edges.
         """
-        self._require_bins()
+        self._check_stored()
         numbers, missing = read_numbers(values, unit=self.unit, missing=self.missing)
         if missing is not None:
             numbers = np.where(missing, self.low, numbers)
@@ -531,22 +531,6 @@ class Interval(Domain):
         """Return the interval with missing values counted, and values outside where refused."""
         refused = self.outside == "refuse" and not self.circular
         return replace(self, outside="overflow" if refused else self.outside, missing="bin")
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object with the class name and the fields.
-
-        Raises
-        ------
-        DomainError
-            While the bins are not chosen.
-        """
-        self._require_bins()
-        return super().to_document()
 
 
 def _as_written(edges: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -178,8 +178,8 @@ class Product(Domain):
         Parameters
         ----------
         values : sequence of pairs, array_like [n, 2], or table
-            Pairs of values. A table has a column for each axis, by its name: a mapping, a data
-            frame or an Arrow table.
+            Pairs of values, each a sequence or a mapping by the names of the axes. A table has a
+            column for each axis, by its name: a mapping, a data frame or an Arrow table.
 
         Raises
         ------
@@ -246,20 +246,26 @@ class Product(Domain):
             return values[:, 0], values[:, 1]
         if not isinstance(values, Sequence) or isinstance(values, str | bytes):
             raise DomainError(_PAIRS.format(names=" and ".join(self.names)))
-        for position, pair in enumerate(values):
-            if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str | bytes):
-                raise DomainError(
-                    f"every value must be a pair of {' and '.join(self.names)}, the one at "
-                    f"position {position} is none",
-                    position=position,
-                )
-            if len(pair) != 2:
-                raise DomainError(
-                    f"every value must be a pair of {' and '.join(self.names)}, the one at "
-                    f"position {position} has {len(pair)} entries",
-                    position=position,
-                )
-        return [pair[0] for pair in values], [pair[1] for pair in values]
+        pairs = [self._pair(each, position) for position, each in enumerate(values)]
+        return [first for first, _ in pairs], [second for _, second in pairs]
+
+    def _pair(self, pair: Any, position: int) -> tuple[Any, Any]:
+        """Return both values of a pair, or of a row by the names of the axes."""
+        if isinstance(pair, Mapping):
+            pair = [pair[name] for name in self.names if name in pair]
+        if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str | bytes):
+            raise DomainError(
+                f"every value must be a pair of {' and '.join(self.names)}, the one at position "
+                f"{position} is none",
+                position=position,
+            )
+        if len(pair) != 2:
+            raise DomainError(
+                f"every value must be a pair of {' and '.join(self.names)}, the one at position "
+                f"{position} has {len(pair)} entries",
+                position=position,
+            )
+        return pair[0], pair[1]
 
     def _named(self, table: Any, found: list[Any]) -> tuple[Any, Any]:
         absent = [name for name in self.names if name not in found]

@@ -260,6 +260,9 @@ def check_seconds(value: Any, *, domain: Any) -> None:
     Raises DomainError when the value is a plain number beyond 10^11 and the domain, whose unit is
     "datetime", does not reach so far. As seconds it is a year after 5138, or before -1199.
     """
+    if hasattr(domain, "domains"):  # a pair
+        for axis, (own,) in zip(domain.domains, domain.columns([value]), strict=True):
+            check_seconds(own, domain=axis)
     plain = isinstance(value, Decimal) or _is_plain(type(value))
     if getattr(domain, "unit", "number") != "datetime" or not plain:
         return

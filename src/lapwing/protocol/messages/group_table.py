@@ -19,7 +19,7 @@ from lapwing.documents import opening
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MissingExtraError, TallyError
 from lapwing.privacy.guarantee import checked_standing
 from lapwing.protocol.messages.group_labels import joined, label_in_columns
-from lapwing.protocol.messages.joint_tally import JointTally, TallyForm
+from lapwing.protocol.messages.group_tally import GroupTally, TallyForm
 from lapwing.protocol.messages.tally import Tally, TallyLog
 
 FORMAT = "lapwing-group-tallies"
@@ -147,7 +147,7 @@ def _schema(groups: Groups) -> Any:
 
 
 def _form_of(groups: Groups) -> TallyForm:
-    if isinstance(groups.segments, JointTally):
+    if isinstance(groups.segments, GroupTally):
         form = groups.segments.form
         return form if groups.rest is None else form.marked(groups.rest.standing)
     return TallyForm.of(next(iter(groups.segments.values()), groups.rest))  # type: ignore[arg-type]
@@ -229,7 +229,7 @@ def _head(schema: Any) -> tuple[TallyForm, list[str], bool]:
     return form, columns or [_SEGMENT], bool(columns)
 
 
-def _part(batch: Any, form: TallyForm, columns: list[str], named: bool) -> JointTally:
+def _part(batch: Any, form: TallyForm, columns: list[str], named: bool) -> GroupTally:
     """Return the tallies of some rows."""
     labels = [batch.column(name).to_pylist() for name in columns]
     names = [
@@ -242,7 +242,7 @@ def _part(batch: Any, form: TallyForm, columns: list[str], named: bool) -> Joint
             )
             for name, cell in zip(names, batch.column("records").to_pylist(), strict=True)
         }
-        return JointTally.of(tallies)
+        return GroupTally.of(tallies)
     if form.blocks > 1:
         people = _matrix(batch, "block_reports", form.blocks).astype(np.int64)
     else:
@@ -254,7 +254,7 @@ def _part(batch: Any, form: TallyForm, columns: list[str], named: bool) -> Joint
         raise TallyError("it is damaged")
     places, cells = np.nonzero(whole)
     starts = np.searchsorted(places, np.arange(len(names) + 1)).astype(np.int64)
-    return JointTally(form, names, people, starts, cells, whole[places, cells])
+    return GroupTally(form, names, people, starts, cells, whole[places, cells])
 
 
 def _matrix(batch: Any, name: str, size: int) -> NDArray[Any]:
@@ -266,7 +266,7 @@ def _matrix(batch: Any, name: str, size: int) -> NDArray[Any]:
 
 
 def _groups(
-    parts: list[JointTally], columns: list[str]
+    parts: list[GroupTally], columns: list[str]
 ) -> tuple[Mapping[Any, Tally], Tally | None, list[str]]:
     if not parts:
         raise TallyError("it has no rows")

@@ -1,8 +1,8 @@
 """Segments: one tally for each group of people, by a public label next to the report.
 
 The label is not protected. The collector knows which group each person is in, and the size of each
-group. Use only labels that may be known, such as a country, a version of an app, or a month. The
-guarantee of the report about the value is unchanged.
+group. Use only labels that you may disclose, such as a country, a version of an app, or a month.
+The guarantee of the report about the value is unchanged.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from lapwing.protocol.messages.group_table import (
     table_of,
     write_table,
 )
-from lapwing.protocol.messages.joint_tally import (
-    JointCounter,
-    JointTally,
+from lapwing.protocol.messages.group_tally import (
+    GroupCounter,
+    GroupTally,
     Tallier,
     TallyForm,
 )
@@ -132,8 +132,8 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def _forms(self) -> Iterator[TallyForm]:
-        """Yield what each tally says of whom it is. A joint tally says it once for all."""
-        if isinstance(self.segments, JointTally):
+        """Yield what each tally says of whom it is. A tally of groups says it once for all."""
+        if isinstance(self.segments, GroupTally):
             yield self.segments.form
         else:
             yield from map(TallyForm.of, self.segments.values())
@@ -167,7 +167,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         check_whole("minimum", minimum, low=1)
         if not groups:
             return cls({}, None, columns)
-        joint = JointTally.of(groups)
+        joint = GroupTally.of(groups)
         named = np.array([label is not None for label in joint.labels], dtype=bool)
         apart = (joint.totals >= minimum) & named
         numbers = sorted(np.flatnonzero(apart).tolist(), key=lambda n: joint.labels[n] or "")
@@ -194,10 +194,10 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         small on one day then loses nothing.
         """
         groups: dict[Label, Tally] = {} if self.rest is None else {None: self.rest}
-        joint = JointTally.of(self.segments) if self.segments else None
+        joint = GroupTally.of(self.segments) if self.segments else None
         if joint is None:
             return self.of_groups(groups, minimum=minimum, columns=self.columns)
-        whole = joint + JointTally.of(groups) if groups else joint
+        whole = joint + GroupTally.of(groups) if groups else joint
         return self.of_groups(whole, minimum=minimum, columns=self.columns)
 
     def __getitem__(self, name: str) -> Tally:
@@ -228,7 +228,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     @cached_property
     def totals(self) -> Mapping[str, int]:
         """Number of reports of each segment by its name, that of the rest last."""
-        if isinstance(self.segments, JointTally):
+        if isinstance(self.segments, GroupTally):
             joint: Any = self.segments
             totals = dict(zip(joint.labels, joint.totals.tolist(), strict=True))
         else:
@@ -269,7 +269,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
                 "tallies of segments can be added when the same columns name the segments. These "
                 f"are of {', '.join(self.columns)} and of {', '.join(other.columns)}"
             )
-        both: list[Any] = [JointTally.of(one.segments) for one in (self, other) if one.segments]
+        both: list[Any] = [GroupTally.of(one.segments) for one in (self, other) if one.segments]
         segments = both[0] + both[1] if len(both) == 2 else next(iter(both), {})
         rests = [rest for rest in (self.rest, other.rest) if rest is not None]
         rest = rests[0] + rests[1] if len(rests) == 2 else next(iter(rests), None)
@@ -449,7 +449,7 @@ def is_table(path: Path) -> bool:
     return path.name.lower().endswith(PARQUET)
 
 
-def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
+def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> GroupTally:
     """Return the tally of each label in a batch, and under None that of people without one.
 
     tallier: Survey or randomizer of the reports.
@@ -469,7 +469,7 @@ def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> JointTally:
     return _joint(tallier, reports, names, numbers, None)
 
 
-def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any) -> JointTally:
+def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any) -> GroupTally:
     """Return the tally of each label in a batch of which each report was sent so many times.
 
     tallier, reports: As for :func:`count_groups`.
@@ -544,7 +544,7 @@ def _joint(
     names: list[Label],
     numbers: NDArray[np.int64],
     weights: NDArray[np.int64] | None,
-) -> JointTally:
+) -> GroupTally:
     check_groups(names)
     tallier.tally(reports[:0])  # whose they are
     if weights is not None:
@@ -554,7 +554,7 @@ def _joint(
             used, numbers = compact(numbers[sent], len(names))
             names, weights = [names[place] for place in used.tolist()], weights[sent]
             reports = replace(reports, data=reports.data[sent])
-    counter = JointCounter(tallier, reports.width)
+    counter = GroupCounter(tallier, reports.width)
     counter.form = counter.form.marked(reports.standing)
     if not counter.cells.apply:
         tallier.tally(reports)

@@ -25,7 +25,7 @@ from lapwing.documents import (
 )
 from lapwing.errors import ArgumentError, FormatError, MismatchError, TallyError, kind_of
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.guarantee import Standing, checked_standing, weakest_standing
+from lapwing.privacy.guarantee import Standing, checked_standing, standing_text, weakest_standing
 
 Kind = Literal["counts", "log", "release"]
 """Counts of reports, a log of the reports themselves, or noisy answers of a curator."""
@@ -171,7 +171,7 @@ class Tally(Stored):
             "reports": f"{self.total:,}",
             **({} if self.survey is None else {"survey, fingerprint": self.survey}),
             "randomizer, fingerprint": self.fingerprint,
-            **({} if self.standing is None else {"standing": f"{self.standing}: not private"}),
+            **({} if self.standing is None else {"standing": standing_text(self.standing)}),
         }
 
     def _repr_html_(self) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne
+from lapwing.declared import AtLeastOne, check_fields
 from lapwing.linear.binary_field import BinaryField, binary_field
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
@@ -24,11 +24,11 @@ from lapwing.privacy.sampling.randomness import (
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel, FixedSizeSubset
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Fault, check_domain, check_symbol
+from lapwing.protocol.randomizer import Fault, check_symbol
 from lapwing.randomizers.categorical.subset_selection import optimal_size
-from lapwing.randomizers.two_level import CodeReports, NearAndFar, check_near
+from lapwing.randomizers.two_level import CodeReports, NearAndFar
 
 Whole = NDArray[np.int64]
 
@@ -320,6 +320,7 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     [0.6, 0.4]
     """
 
+    domain: Annotated[Domain, domain_of(most=MOST_CELLS)]
     _: KW_ONLY
     size: AtLeastOne | None = None
 
@@ -335,12 +336,11 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     decoder: ClassVar[str] = "mixture-prior"
 
     def __post_init__(self) -> None:
-        """Make epsilon exact and check the sizes."""
-        super().__post_init__()
-        check_domain(self.domain, "affine subset selection", MOST_CELLS)
+        """Check the size, then what all such randomizers check."""
+        check_fields(self)
         if self.size is not None:
             check_whole("size", self.size, low=1, high=self._elements - 1)
-        check_near(self)
+        super().__post_init__()
 
     @cached_property
     def _bits(self) -> int:

@@ -36,8 +36,8 @@ from lapwing.privacy.exact_numbers import (
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
-from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.randomizer import check_symbol, randomizer_document
+from lapwing.protocol.domains.domain import Domain, class_document, domain_of
+from lapwing.protocol.randomizer import check_symbol
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.randomizers.window_counts import spread_evenly
 
@@ -375,6 +375,7 @@ class CompressivePrivatization(TwoLevel):
     True
     """
 
+    domain: Annotated[Domain, domain_of()]
     _: KW_ONLY
     outputs: Annotated[int, From(0, LARGEST_MATRIX)] = 0
     sparsity: AtLeastOne | None = None
@@ -411,8 +412,6 @@ class CompressivePrivatization(TwoLevel):
         object.__setattr__(self, "design_epsilon", self.epsilon)
         if self.accept_epsilon is not None:
             object.__setattr__(self, "epsilon", self.accept_epsilon)
-        if self.domain.size < 2:
-            raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
         if self.sparsity is not None:
             check_whole("sparsity", self.sparsity, low=1, high=self.domain.size)
         if not isinstance(self.matrix, str):
@@ -632,7 +631,7 @@ class CompressivePrivatization(TwoLevel):
         dict
             JSON object with the class name and the fields.
         """
-        return randomizer_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
+        return class_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
 
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""

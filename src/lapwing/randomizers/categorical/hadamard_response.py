@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import AtLeastOne, check_fields
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardBlocks, hadamard_parity, is_power_of_two
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import WORD
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 
 
@@ -155,6 +155,7 @@ class HadamardResponse(TwoLevel):
     [0.6, 0.4]
     """
 
+    domain: Annotated[Domain, domain_of(most=LARGEST_TABLE // 2)]
     _: KW_ONLY
     blocks: AtLeastOne | None = None
 
@@ -177,15 +178,9 @@ class HadamardResponse(TwoLevel):
     def __post_init__(self) -> None:
         """Check the blocks, then what all two-level randomizers check."""
         check_fields(self)
-        if self.domain.size > LARGEST_TABLE // 2:
-            raise DomainError(
-                f"Hadamard response counts at most {LARGEST_TABLE // 2} symbols, got "
-                f"{self.domain.size}. Use LinearHashing"
-            )
-        if self.blocks is not None:
-            check_whole("blocks", self.blocks, low=1, high=self.domain.size)
-            if not is_power_of_two(self.blocks):
-                raise ArgumentError("blocks", "must be a power of two", str(self.blocks))
+        size, blocks = self.domain.size, self.blocks
+        if blocks is not None and (blocks > size or not is_power_of_two(blocks)):
+            raise ArgumentError("blocks", f"must be a power of two, at most {size}", str(blocks))
         super().__post_init__()
 
     @cached_property

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import From
-from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash
 from lapwing.privacy.exact_numbers import ExactNumber
@@ -26,11 +25,11 @@ from lapwing.privacy.sampling.randomness import (
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import LinearChannel, hashed_channel
 from lapwing.protocol.domains.categories import MAXIMUM_CATEGORIES
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.reports import unpack_codes
 from lapwing.protocol.messages.tally import TallyLog
 from lapwing.protocol.randomizer import Fault, check_symbol, fault_of, refuse
-from lapwing.randomizers.two_level import CodeReports, NearAndFar, check_near
+from lapwing.randomizers.two_level import CodeReports, NearAndFar
 
 MOST_HASH_BITS = 8
 
@@ -126,6 +125,7 @@ class LinearHashing(NearAndFar[TallyLog]):
     [7, 8]
     """
 
+    domain: Annotated[Domain, domain_of("labels", most=MAXIMUM_CATEGORIES)]
     _: KW_ONLY
     hash_bits: Annotated[int, From(1, MOST_HASH_BITS)] | None = None
 
@@ -140,23 +140,6 @@ class LinearHashing(NearAndFar[TallyLog]):
     decoder: ClassVar[str] = "mixture-prior"
     collects: ClassVar[Literal["counts", "log"]] = "log"
     _simulation: ClassVar[Literal["exact", "users"]] = "users"
-
-    def __post_init__(self) -> None:
-        """Make epsilon exact and check the sizes."""
-        super().__post_init__()
-        if self.domain.ordered:
-            raise DomainError(
-                "linear hashing is for labels without an order: sums over neighboring numbers "
-                "would have correlated errors. Use Categories, or a wave or subset selection"
-            )
-        if self.domain.size > MAXIMUM_CATEGORIES:
-            raise DomainError(
-                f"linear hashing takes at most 2^40 values, got {self.domain.size}. Map them to "
-                "fewer by a public hash first"
-            )
-        if self.domain.size < 2:
-            raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
-        check_near(self)
 
     @cached_property
     def _bits(self) -> int:

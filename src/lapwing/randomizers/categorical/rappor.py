@@ -31,12 +31,11 @@ from lapwing.privacy.sampling.randomness import (
     standing_of,
 )
 from lapwing.protocol.channels.channel import Block, Channel, ProductOfBits
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
     Randomizer,
-    check_domain,
     check_symbol,
     local_guarantee,
 )
@@ -118,6 +117,7 @@ class Rappor(Randomizer[CountTally]):
     [1, 1]
     """
 
+    domain: Annotated[Domain, domain_of(most=LARGEST_REPORT)]
     _: KW_ONLY
     lifetime: Annotated[Fraction, epsilon_field("lifetime")] | None = None
 
@@ -150,7 +150,6 @@ class Rappor(Randomizer[CountTally]):
                 f"{float(self.epsilon):g}, of one, got {float(self.lifetime):g}. For a single "
                 "report use UnaryEncoding"
             )
-        check_domain(self.domain, "RAPPOR", LARGEST_REPORT)
         keep, again = self._keep_and_repeat
         if 2 * keep <= WORD or 2 * again <= WORD or again >= WORD:
             raise PrivacyError(
@@ -233,9 +232,9 @@ class Rappor(Randomizer[CountTally]):
     def epsilon_of(self, reports: int | None = None) -> Fraction:
         """Return an epsilon that so many reports are proved to keep.
 
-        It is the least one in whole millionths. Where the stated privacy parameter lies between two
-        of them and is proved, it is that parameter. So it never exceeds the lifetime, nor falls
-        with the number of reports.
+        The smallest such epsilon, rounded up to a multiple of 1e-6. Where the stated
+        privacy parameter lies between two multiples and is proved, it is that parameter. So it
+        never exceeds the lifetime, nor falls with the number of reports.
 
         Parameters
         ----------

@@ -6,22 +6,22 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne
+from lapwing.declared import AtLeastOne, check_fields
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
 from lapwing.protocol.channels.channel import Block, Channel, FixedSizeSubset
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import check_domain, check_symbol
+from lapwing.protocol.randomizer import check_symbol
 from lapwing.randomizers.bit_reports import BitReports, drawn_in_order, random_sets
-from lapwing.randomizers.two_level import NearAndFar, check_near
+from lapwing.randomizers.two_level import NearAndFar
 
 LARGEST_REPORT = 2**20
 """Most symbols."""
@@ -119,6 +119,7 @@ class SubsetSelection(NearAndFar[CountTally]):
     0.7
     """
 
+    domain: Annotated[Domain, domain_of(most=LARGEST_REPORT)]
     _: KW_ONLY
     size: AtLeastOne | None = None
 
@@ -134,12 +135,11 @@ class SubsetSelection(NearAndFar[CountTally]):
     decoder: ClassVar[str] = "mixture-prior"
 
     def __post_init__(self) -> None:
-        """Make epsilon exact and check the sizes."""
-        super().__post_init__()
-        check_domain(self.domain, "subset selection", LARGEST_REPORT)
+        """Check the size, then what all such randomizers check."""
+        check_fields(self)
         if self.size is not None:
             check_whole("size", self.size, low=1, high=self.domain.size - 1)
-        check_near(self)
+        super().__post_init__()
 
     @cached_property
     def _members(self) -> int:

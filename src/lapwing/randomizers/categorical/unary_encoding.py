@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from lapwing.privacy.exact_numbers import (
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
 from lapwing.protocol.channels.channel import Block, Channel, ProductOfBits
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Randomizer, check_domain, check_symbol
+from lapwing.protocol.randomizer import Randomizer, check_symbol
 from lapwing.randomizers.bit_reports import BitReports, write_bits
 
 LARGEST_REPORT = 2**24
@@ -83,6 +83,8 @@ class UnaryEncoding(Randomizer[CountTally]):
     0.7
     """
 
+    domain: Annotated[Domain, domain_of(most=LARGEST_REPORT)]
+
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
         def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
@@ -94,7 +96,6 @@ class UnaryEncoding(Randomizer[CountTally]):
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
         super().__post_init__()
-        check_domain(self.domain, "unary encoding", LARGEST_REPORT)
         own, other = self._own_and_other
         if own <= other:
             raise PrivacyError(

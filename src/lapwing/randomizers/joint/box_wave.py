@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import AtLeastOne, check_fields
+from lapwing.declared import AtLeastOne, Read, check_fields
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import Separable
@@ -24,17 +24,21 @@ Widths = tuple[int | None, int | None]
 """Bins or labels in a window of each axis. None where the axis is not asked about."""
 
 
-def require_product(domain: Any, *, name: str) -> Product:
+def require_product(domain: Any) -> Product:
     """Return the domain if it is a Product, else raise DomainError."""
     require_domain(domain)
     if not isinstance(domain, Product):
         raise DomainError(
-            name,
-            "needs a Product of two axes",
+            "domain",
+            "must be a Product of two axes",
             kind_of(domain),
             "For example Product(delay=Interval(0, 60, bins=64), hour=Integers(0, 23))",
         )
     return domain
+
+
+ProductField = Annotated[Product, Read(require_product)]
+"""A field that holds a domain of pairs."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +95,11 @@ class BoxWave(TwoLevel):
     (1, True)
     """
 
+    domain: ProductField
     _: KW_ONLY
     widths: Sequence[AtLeastOne | None]
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
-        domain: Product
 
         def __init__(
             self, domain: Product, epsilon: ExactNumber, *, widths: Sequence[int | None]
@@ -103,17 +107,17 @@ class BoxWave(TwoLevel):
 
     name: ClassVar[str] = "box-wave"
     decoder: ClassVar[str] = "log-density-prior"
+    _in_javascript: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the widths, then what all two-level randomizers check."""
         check_fields(self)
-        require_product(self.domain, name="a box wave")
-        if len(self.widths) != 2:
+        if len(self.widths) != 2 or self.widths == (None, None):
             raise ArgumentError(
-                "widths", "must be a pair, one entry for each axis, such as (8, 16)"
+                "widths",
+                "must be a pair, one entry for each axis, not both None, such as (8, 16)",
+                repr(self.widths),
             )
-        if self.widths == (None, None):
-            raise ArgumentError("a box must ask about at least one axis. Give it a width")
         super().__post_init__()
 
     @cached_property

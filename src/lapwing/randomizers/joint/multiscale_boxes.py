@@ -33,7 +33,7 @@ from lapwing.randomizers.categorical.affine_subset_selection import (
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
 from lapwing.randomizers.joint.axis_windows import LARGEST_SET, too_many_sets
-from lapwing.randomizers.joint.box_wave import BoxWave, require_product
+from lapwing.randomizers.joint.box_wave import BoxWave, ProductField, require_product
 from lapwing.randomizers.joint.hybrid_grid_sizes import block_sizes
 from lapwing.randomizers.mixture import COIN, Component, Mixture, component_groups
 from lapwing.randomizers.numerical.own_cells import BITS
@@ -266,11 +266,11 @@ class MultiscaleBoxes(Mixture[CountTally]):
     (10, True)
     """
 
+    domain: ProductField
     _: KW_ONLY
     components: Sequence[Part] | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
-        domain: Product
 
         def __init__(
             self,
@@ -282,14 +282,14 @@ class MultiscaleBoxes(Mixture[CountTally]):
 
     name: ClassVar[str] = "multiscale-boxes"
     decoder: ClassVar[str] = "log-density-prior"
+    _in_javascript: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the components, then what all mixtures check."""
         check_fields(self)
-        domain = require_product(self.domain, name="a mixture of boxes")
         components = self.components
         if components is None:
-            components = default_boxes(domain, float(self.epsilon))
+            components = default_boxes(self.domain, float(self.epsilon))
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
         super().__post_init__()
 
@@ -319,7 +319,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
             When an axis has no order, or there are no users.
         """
         users = check_whole("users", users, low=1)
-        domain = require_product(domain, name="a hybrid grid")
+        domain = require_product(domain)
         if not all(axis.ordered for axis in domain.domains):
             raise ArgumentError(
                 "hybrid grids need two ordered axes. Take MultiscaleBoxes(domain, epsilon) for an "

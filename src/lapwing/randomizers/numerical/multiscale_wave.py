@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from lapwing.declared import check_fields
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
@@ -195,6 +195,7 @@ class MultiscaleWave(Mixture[CountTally]):
     0.5
     """
 
+    domain: Annotated[Domain, domain_of("numbers", least=8)]
     _: KW_ONLY
     components: Sequence[Wave | OwnCells] | None = None
 
@@ -215,10 +216,6 @@ class MultiscaleWave(Mixture[CountTally]):
     def __post_init__(self) -> None:
         """Check the components, then what all mixtures check."""
         check_fields(self)
-        if not self.domain.ordered or self.domain.size < 8:
-            raise DomainError(
-                "a multiscale wave needs an Interval or Integers of at least 8 symbols"
-            )
         components = self.components
         if components is None:
             components = fitted(default_mixture(float(self.epsilon)), self.domain)

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import Read, check_fields
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.protocol.domains.domain import require_domain
+from lapwing.protocol.domains.domain import domain_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
@@ -89,7 +88,7 @@ class Piecewise(TwoLevel):
     (40.1, 0.15)
     """
 
-    domain: Annotated[Interval | Integers, Read(require_domain)]
+    domain: Annotated[Interval | Integers, domain_of(None, grid_points)]
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -97,12 +96,6 @@ class Piecewise(TwoLevel):
 
     name: ClassVar[str] = "piecewise"
     decoder: ClassVar[str] = "spectral-prior"
-
-    def __post_init__(self) -> None:
-        """Check the grid, then what all two-level randomizers check."""
-        check_fields(self)
-        grid_points(self.domain)
-        super().__post_init__()
 
     @cached_property
     def _near(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from lapwing.linear.operators.banded import SlidingWindow, circular_window
 from lapwing.linear.operators.operator import Repeated
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
-from lapwing.protocol.domains.domain import Domain, check_no_overflow
+from lapwing.protocol.domains.domain import Domain, check_no_overflow, domain_of
 from lapwing.protocol.domains.interval import Interval
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.randomizers.window_counts import spread_in_circular_windows, spread_in_windows
@@ -153,6 +153,7 @@ class SquareWave(TwoLevel):
     0.5
     """
 
+    domain: Annotated[Domain, domain_of("numbers")]
     _: KW_ONLY
     width: Share | None = None
     grid: AtLeastOne | None = None
@@ -175,8 +176,6 @@ class SquareWave(TwoLevel):
     def __post_init__(self) -> None:
         """Check the width and the grid, then what all two-level randomizers check."""
         check_fields(self)
-        if not self.domain.ordered:
-            raise DomainError("a square wave needs an Interval or Integers. Labels have no order")
         if self.grid is not None:
             self._check_grid(self.domain)
         super().__post_init__()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
-from lapwing.planning.expected_error import error_meaning, error_text
+from lapwing.planning.expected_error import error_meaning, error_text, question_error_text
 from lapwing.planning.recommendation import recommend
+from lapwing.protocol.domains.product import Product
 from lapwing.results.rounding import (
     count_text,
     estimate_text,
@@ -99,7 +101,16 @@ def asked_in_words(survey: Survey) -> str:
     'a number from 0 to 100 ms, in 256 bins'
     """
     domain = survey.randomizer.domain
-    told, unit = domain.to_document(), f" {survey.measured_in}" if survey.measured_in else ""
+    unit = f" {survey.measured_in}" if survey.measured_in else ""
+    if isinstance(domain, Product):
+        asked = [f"{name} ({_values_of(axis, unit)})" for name, axis in domain.axes.items()]
+        return " and ".join(asked)
+    return _values_of(domain, unit)
+
+
+def _values_of(domain: Any, unit: str) -> str:
+    """Return the values of a domain in words."""
+    told = domain.to_document()
     missing = "; people without an answer are counted" if domain.missing_index is not None else ""
     match told["class"]:
         case "integers":
@@ -209,28 +220,34 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
     error: What is wanted of the first distance, in (0, 1).
     """
     domain, epsilon = survey.randomizer.domain, survey.guarantee.epsilon
+    asked: dict[str, Any] = {"questions": survey.questions} if survey.questions else {}
     try:
-        now = recommend(domain, epsilon=epsilon, users=max(reports, 1))
+        now = recommend(domain, epsilon=epsilon, users=max(reports, 1), **asked)
     except (ArgumentError, DomainError, PrivacyError) as problem:
         return {"refused": str(problem)}
     own = now.randomizer.fingerprint == survey.randomizer.fingerprint
     first = next(iter(now.expected_error))
+    known = now.expected_error.questions or {}
+    rows = [
+        (f"{each} (root mean square)", partial(question_error_text, each), known[str(each)])
+        for each in now.questions
+        if str(each) in known
+    ] or [
+        (error_meaning(name), partial(error_text, name), each)
+        for name, each in now.expected_error.items()
+    ]
     found: dict[str, Any] = {
         "own": own,
         "randomizer": now.randomizer.name,
-        "wanted_of": _DISTANCES.get(first, first),
+        "wanted_of": None if survey.questions else _DISTANCES.get(first, first),
         "rows": [
-            {
-                "distance": error_meaning(name),
-                "typical": error_text(name, each.typical, domain),
-                "low": error_text(name, each.low, domain),
-                "high": error_text(name, each.high, domain),
-            }
-            for name, each in now.expected_error.items()
+            {"distance": name}
+            | {kind: write(getattr(each, kind), domain) for kind in ("typical", "low", "high")}
+            for name, write, each in rows
         ],
         "suggested": estimate_text(now.expected_error[first].typical / 2, 2),
     }
-    if error is not None:
+    if error is not None and not survey.questions:
         found["error"] = exact_text(error)
         try:
             needed = int(recommend(domain, epsilon=epsilon, error=error).users)

@@ -19,6 +19,7 @@ from lapwing.results.answer_text import (
     outside_of,
     question_text,
 )
+from lapwing.results.question_answers import asks_curve
 from lapwing.results.rounding import (
     NONE,
     NumberWriter,
@@ -69,6 +70,11 @@ def result_view(document: Document) -> dict[str, Any]:
         else band_text(band, document["level"], document["about"]),
         "warnings": document["warnings"],
         "measured_in": document["measured_in"],
+        "answers": document["answers"],
+        "level": level_text(document["level"]),
+        "about": document["about"],
+        "notes": dict.fromkeys(each["note"] for each in document["answers"] if each["note"]),
+        "only_asked": bool(document["answers"]) and not asks_curve(document["provenance"]),
         "missing": number_text(missing, percent, name="share")
         if missing and missing["share"]
         else None,

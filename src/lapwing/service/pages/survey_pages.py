@@ -12,11 +12,13 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.problems import Problem
 from lapwing.results.rounding import exact_text
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.pages.page_answers import page
+from lapwing.service.pages.pair_views import pair_asks, pair_difference_view, pair_view
 from lapwing.service.pages.plain_words import (
     TEXTS,
     asked_in_words,
@@ -27,13 +29,14 @@ from lapwing.service.pages.plain_words import (
 )
 from lapwing.service.pages.result_views import difference_view, result_view
 from lapwing.service.pages.sign_in import admin_here, admin_proof, analyst_here, to_sign_in
+from lapwing.service.pair_routes import pair_question
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.results import Question
 from lapwing.service.survey_states import state_document, survey_rows
-from lapwing.survey.browser import why_not_in_browser
+from lapwing.survey.browser import why_not_on_page
 
-QUERY = ("epoch", "segment", "level", "against", "low", "high", "error", "wait")
+QUERY = ("epoch", "segment", "level", "against", "low", "high", "condition", "error", "wait")
 
 LEVELS = ("0.8", "0.9", "0.95", "0.99", "0.999")
 
@@ -56,6 +59,7 @@ class Wish:
     level: One of the levels of the form.
     against: "epoch:NAME", "segment:LABEL", or "" for no comparison.
     low, high: Ends of a range. "" is open.
+    condition: Of two attributes: the one that the range is of.
     error: The error that is wanted, or "".
     """
 
@@ -65,6 +69,7 @@ class Wish:
     against: str = ""
     low: str = ""
     high: str = ""
+    condition: str = ""
     error: str = ""
 
     @property
@@ -73,8 +78,18 @@ class Wish:
         fields = {key: value for key, value in vars(self).items() if value}
         return urlencode(fields)
 
-    def question(self, *, ranged: bool = True) -> Question:
+    def question(self, kept: KeptSurvey, *, ranged: bool = True) -> Question:
         """Return what is asked of the reports, but for the comparison."""
+        domain = kept.survey.randomizer.domain
+        if isinstance(domain, Product):
+            asked = pair_asks(domain, self.condition, self.low, self.high) if ranged else ()
+            return pair_question(
+                kept,
+                self.epoch,
+                segment=self.segment or None,
+                level=float(self.level),
+                asks=asked,
+            )
         asks = ranged and (self.low or self.high)
         return Question(
             epoch=self.epoch,
@@ -83,16 +98,17 @@ class Wish:
             ranges=((self.low, self.high),) if asks else (),
         )
 
-    def comparison(self) -> Question | None:
+    def comparison(self, kept: KeptSurvey) -> Question | None:
         """Return what is asked of two. None without a comparison."""
         kind, _, name = self.against.partition(":")
         if not name:
             return None
         epoch, segment = (name if kind == each else None for each in ("epoch", "segment"))
-        return replace(self.question(ranged=False), against=epoch, against_segment=segment)
+        return replace(self.question(kept, ranged=False), against=epoch, against_segment=segment)
 
-    def files(self, fingerprint: str, question: Question) -> dict[str, str]:
+    def files(self, kept: KeptSurvey, question: Question) -> dict[str, str]:
         """Return the addresses of a result in its forms."""
+        kind = "pairs" if _is_pair(kept) else "results"
         fields = {
             "segment": question.segment,
             "level": self.level,
@@ -100,10 +116,11 @@ class Wish:
             "against_segment": question.against_segment,
         }
         query = urlencode({key: value for key, value in fields.items() if value})
-        stem = f"/v1/surveys/{fingerprint}/results/{quote(self.epoch)}"
+        stem = f"/v1/surveys/{kept.stored.fingerprint}/{kind}/{quote(self.epoch)}"
+        pictured = kind == "results" or not question.compares
         return {
             form: f"{stem}{'' if form == 'json' else '.' + form}?{query}"
-            for form in ("json", "csv", "png", "svg")
+            for form in ("json", "csv", *(("png", "svg") if pictured else ()))
         }
 
 
@@ -120,7 +137,7 @@ async def show_overview(request: Request) -> Response:
             "asks": asked_in_words(asked[row["survey"]].survey),
             "question": asked[row["survey"]].survey.question,
             "promise": guarantee_in_words(asked[row["survey"]].survey)[1],
-            "app_only": why_not_in_browser(asked[row["survey"]].survey),
+            "app_only": why_not_on_page(asked[row["survey"]].survey),
         }
         for row in survey_rows(collector.catalog)
         if row["survey"] in asked
@@ -166,7 +183,8 @@ async def show_result(request: Request) -> Response:
     if wish is None:
         raise malformed("the survey has no epoch yet")
     result = await _told(collector, kept, wish, state)
-    return page("result.html", result=result, wish=wish, **_about(kept, state))
+    template = "pair.html" if _is_pair(kept) else "result.html"
+    return page(template, result=result, wish=wish, **_about(kept, state))
 
 
 async def show_alarm(request: Request) -> Response:
@@ -194,6 +212,10 @@ async def show_alarm(request: Request) -> Response:
         epoch=query.get("epoch", ""),
         signed_in=True,
     )
+
+
+def _is_pair(kept: KeptSurvey) -> bool:
+    return kept.survey.randomizer.domain.name == Product.name
 
 
 def _nobody() -> ProblemError:
@@ -242,6 +264,7 @@ def _wish(request: Request, state: Mapping[str, Any]) -> Wish | None:
         against=query.get("against", ""),
         low=low,
         high=high,
+        condition=query.get("condition", ""),
         error=error,
     )
 
@@ -250,7 +273,6 @@ async def _told(
     collector: Collector, kept: KeptSurvey, wish: Wish, state: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what the reports say, and of each part that cannot be said, why."""
-    fingerprint = kept.stored.fingerprint
     told: dict[str, Any] = {
         "view": None,
         "problem": None,
@@ -259,22 +281,23 @@ async def _told(
         "difference_problem": None,
         "look": None,
         "difference_looks": [],
-        "files": wish.files(fingerprint, wish.question()),
+        "files": wish.files(kept, wish.question(kept)),
         "difference_files": None,
     }
     try:
         document = await _document(collector, kept, wish, told)
     except ProblemError as problem:
         return {**told, "problem": _said(problem)}
-    told["view"], told["look"] = result_view(document), look_in_words(document["look"])
+    view = pair_view if _is_pair(kept) else result_view
+    told["view"], told["look"] = view(document), look_in_words(document["look"])
     told["planned"] = predicted(kept.survey, reports=document["reports"], error=_wanted(wish.error))
     told["error_problem"] = bool(wish.error) and _wanted(wish.error) is None
-    compared = wish.comparison()
+    compared = wish.comparison(kept)
     if compared is not None:
-        told["difference_files"] = wish.files(fingerprint, compared)
+        told["difference_files"] = wish.files(kept, compared)
         try:
             gap = await _decoded(collector, kept, compared)
-            told["difference"] = difference_view(gap)
+            told["difference"] = (pair_difference_view if _is_pair(kept) else difference_view)(gap)
             if gap["against"] != gap["epoch"]:
                 told["difference_looks"] = [
                     f"{gap[name]}: {look_in_words(gap[look])}"
@@ -290,11 +313,11 @@ async def _document(
 ) -> dict[str, Any]:
     """Return the result, without the range where just that cannot be said."""
     try:
-        return await _decoded(collector, kept, wish.question())
+        return await _decoded(collector, kept, wish.question(kept))
     except ProblemError as problem:
         if problem.problem != Problem.CANNOT_BE_SAID or not (wish.low or wish.high):
             raise
-        document = await _decoded(collector, kept, wish.question(ranged=False))
+        document = await _decoded(collector, kept, wish.question(kept, ranged=False))
         told["range_problem"] = problem.detail
         return document
 
@@ -358,9 +381,10 @@ def _about(kept: KeptSurvey, state: Mapping[str, Any]) -> dict[str, Any]:
         "fingerprint": kept.stored.fingerprint,
         "name": survey.name,
         "asks": asked_in_words(survey),
+        "pair": _is_pair(kept),
         "quick_alarm": survey.randomizer.domain.size <= QUICK_ALARM,
         "guarantee": guarantee_in_words(survey),
         "learned": learned_at_most(epsilon),
         "epsilon": exact_text(epsilon),
-        "app_only": why_not_in_browser(survey),
+        "app_only": why_not_on_page(survey),
     }

@@ -22,7 +22,7 @@ from lapwing.service.pages.plain_words import (
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.survey_life import to_text as moment_to_text
-from lapwing.survey.browser import why_not_in_browser
+from lapwing.survey.browser import why_not_on_page
 
 MOST_BUTTONS = 12
 """Labels up to which each has a button of its own. More are in a list."""
@@ -61,7 +61,7 @@ def _page_text(kept: KeptSurvey, template: str) -> str:
         segments=survey.segments,
         invited=kept.invited_only,
         retired=kept.stored.state == "retired",
-        app_only=why_not_in_browser(survey),
+        app_only=why_not_on_page(survey),
         remembered=survey.answers == "remembered report",
         signed_in=False,
     )

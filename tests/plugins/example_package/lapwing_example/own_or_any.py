@@ -27,10 +27,10 @@ from lapwing.privacy.sampling.randomness import (
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, class_document
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import check_batch, local_guarantee, randomizer_document
+from lapwing.protocol.randomizer import check_batch, local_guarantee
 from lapwing.randomizers.two_level import CodeReports
 
 
@@ -91,7 +91,7 @@ class OwnOrAny:
         return Channel(self.domain, blocks, self.fingerprint, self.guarantee)
 
     def to_document(self) -> dict[str, Any]:
-        return randomizer_document(self)
+        return class_document(self)
 
     def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
         source = secure() if rng is None else rng

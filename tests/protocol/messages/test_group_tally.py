@@ -11,12 +11,12 @@ import pytest
 import lapwing as lw
 from lapwing.engines.arrow.report_count import FileCount, ReportCount
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
-from lapwing.protocol.messages import joint_tally
+from lapwing.protocol.messages import group_tally
 from lapwing.protocol.messages.group_tallies import count_groups
-from lapwing.protocol.messages.joint_tally import (
+from lapwing.protocol.messages.group_tally import (
     CellsOfReports,
-    JointCounter,
-    JointTally,
+    GroupCounter,
+    GroupTally,
     weighted_tally,
 )
 from lapwing.protocol.messages.reports import Reports
@@ -48,8 +48,8 @@ def _reports(randomizer: Any, number: int = 400) -> Reports:
     return reports
 
 
-def _counted(randomizer: Any, reports: Reports, labels: Any, *, step: int = 70) -> JointTally:
-    counter = JointCounter(randomizer, randomizer.report_width)
+def _counted(randomizer: Any, reports: Reports, labels: Any, *, step: int = 70) -> GroupTally:
+    counter = GroupCounter(randomizer, randomizer.report_width)
     for start in range(0, len(reports), step):
         rows = slice(start, start + step)
         records = reports.data[rows]
@@ -72,10 +72,10 @@ def _expected(randomizer: Any, reports: Reports, labels: Any) -> dict[Any, Any]:
 def test_every_group_has_the_tally_of_its_reports(
     name: str, dense: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joint_tally, "_WAITING_ROWS", 100)
-    monkeypatch.setattr(joint_tally, "_WAITING_BYTES", 2000)
+    monkeypatch.setattr(group_tally, "_WAITING_ROWS", 100)
+    monkeypatch.setattr(group_tally, "_WAITING_BYTES", 2000)
     if not dense:
-        monkeypatch.setattr(joint_tally, "_DENSE_CELLS", 0)
+        monkeypatch.setattr(group_tally, "_DENSE_CELLS", 0)
     randomizer = RANDOMIZERS[name]
     reports = _reports(randomizer)
     labels = [None if place % 7 == 0 else f"g{place**2 % 11}" for place in range(len(reports))]
@@ -92,13 +92,13 @@ def test_every_group_has_the_tally_of_its_reports(
         _counted(randomizer, reports[rows], labels[rows])
         for rows in (slice(300, 400), slice(0, 130), slice(130, 131), slice(131, 300))
     ]
-    parts.append(JointTally.of({None: randomizer.tally(reports[:0])}))
+    parts.append(GroupTally.of({None: randomizer.tally(reports[:0])}))
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 4, 0, 3, 1]):
         total = parts[order[0]]
         for place in order[1:]:
             total += parts[place]
         assert dict(total) == expected
-    assert dict(JointTally.of(expected)) == expected
+    assert dict(GroupTally.of(expected)) == expected
 
 
 @pytest.mark.parametrize("name", RANDOMIZERS)
@@ -108,7 +108,7 @@ def test_counted_reports_are_as_many_reports(name: str) -> None:
     weights = np.random.default_rng(1).integers(1, 300, 60)
     weights[0] = 1
     whole = Reports(np.repeat(reports.data, weights, axis=0), reports.fingerprint)
-    counter = JointCounter(randomizer, randomizer.report_width)
+    counter = GroupCounter(randomizer, randomizer.report_width)
     numbers = np.arange(60) % 2
     counter.add(["a", "b", "c"], numbers, reports.data, counter.cells.of(reports.data), weights)
     joint = counter.result()
@@ -130,7 +130,7 @@ def test_counts_that_no_tally_can_hold_are_refused() -> None:
         randomizer = RANDOMIZERS[name]
         records = _reports(randomizer, 4).data
         for weights in ([most, 1, 1, 1], [2**63 - 1] * 4, [most // 2, most // 2, 2, 1]):
-            counter = JointCounter(randomizer, randomizer.report_width)
+            counter = GroupCounter(randomizer, randomizer.report_width)
             with pytest.raises(TallyError, match="must add up to at most 2") as caught:
                 counter.add(["a"], np.zeros(4, np.int64), records, None, np.array(weights))
             assert str(most) not in str(caught.value) and "9223" not in str(caught.value)
@@ -173,14 +173,14 @@ def test_reports_that_add_to_several_counts_are_not_taken_for_such_as_add_to_one
     cells = CellsOfReports(Odd(), 1)
     records = np.array([[0], [1], [0]], dtype=np.uint8)
     assert cells.of(records) is None and not cells.apply
-    counter = JointCounter(Odd(), 1)
+    counter = GroupCounter(Odd(), 1)
     counter.add(["a", "b"], np.array([0, 1, 0]), records, counter.cells.of(records))
     assert counter.result()["a"].blocks[0].tolist() == [2, 2, 0, 0]
     assert counter.result()["b"].reports == (1,)
 
 
 def test_labels_with_blanks_around_them_are_one_and_empty_ones_none() -> None:
-    counter = JointCounter(RANDOMIZERS["one byte"], 1)
+    counter = GroupCounter(RANDOMIZERS["one byte"], 1)
     records = _reports(RANDOMIZERS["one byte"], 6).data
     labels = ["a", " a ", None, "", "  ", "b"]
     counter.add(labels, np.arange(6), records, counter.cells.of(records))
@@ -189,7 +189,7 @@ def test_labels_with_blanks_around_them_are_one_and_empty_ones_none() -> None:
 
 
 def test_too_many_groups_are_refused_when_the_first_is_seen() -> None:
-    counter = JointCounter(RANDOMIZERS["one byte"], 1, most=3)
+    counter = GroupCounter(RANDOMIZERS["one byte"], 1, most=3)
     none = np.zeros(0, np.int64), np.zeros((0, 1), np.uint8), None
     counter.add(["a", "b", "c"], *none)
     with pytest.raises(ArgumentError, match="at most 3 groups"):
@@ -197,8 +197,8 @@ def test_too_many_groups_are_refused_when_the_first_is_seen() -> None:
 
 
 def test_tallies_of_other_surveys_do_not_add() -> None:
-    def one(survey: lw.Survey) -> JointTally:
-        return JointTally.of({"a": survey.tally(survey.randomize([0.5], rng=lw.seeded(1)))})
+    def one(survey: lw.Survey) -> GroupTally:
+        return GroupTally.of({"a": survey.tally(survey.randomize([0.5], rng=lw.seeded(1)))})
 
     first = lw.Survey("first", RANDOMIZERS["one byte"])
     with pytest.raises(MismatchError, match="the same survey"):
@@ -212,7 +212,7 @@ def test_a_line_says_what_is_counted_however_much_it_is() -> None:
     reports = survey.randomize(np.linspace(0, 1, 60), rng=lw.seeded(1))
     joint = count_groups(survey, reports, ["a"] * 20 + [f"b{place}" for place in range(40)])
     said = repr(joint)
-    assert said.startswith("<JointTally of 60 reports: a 20, b0 1, b1 1,")
+    assert said.startswith("<GroupTally of 60 reports: a 20, b0 1, b1 1,")
     assert said.endswith(" and 21 more>") and "0x" not in said
     files = [FileCount(f"part-{place}.parquet", 1) for place in range(5000)]
     counted = ReportCount(joint, True, files=files)

@@ -116,7 +116,7 @@ class TallyForm:
         """Return the tally of some cells, each named once unless it is a log.
 
         people: int64 [blocks]: reports of each block.
-        cells, counts: As of :class:`JointTally`.
+        cells, counts: As of :class:`GroupTally`.
         """
         if self.is_log:
             return TallyLog([cells], self.width, self.fingerprint, self.survey, self.standing)
@@ -137,7 +137,7 @@ class _Part(NamedTuple):
     counts: Whole | None
 
 
-class JointTally(Mapping[Label, Tally]):
+class GroupTally(Mapping[Label, Tally]):
     """The tallies of groups: a mapping from each label to its tally, made when it is asked for.
 
     labels: Different ones.
@@ -166,9 +166,9 @@ class JointTally(Mapping[Label, Tally]):
         self._parts: tuple[_Part, ...] = (_Part(labels, people, starts, cells, counts),)
 
     @classmethod
-    def of(cls, tallies: Mapping[Any, Tally]) -> JointTally:
+    def of(cls, tallies: Mapping[Any, Tally]) -> GroupTally:
         """Return the tallies of a mapping, at least one, with the MismatchError of `+`."""
-        if isinstance(tallies, JointTally):
+        if isinstance(tallies, GroupTally):
             return tallies
         forms = {TallyForm.of(tally) for tally in tallies.values()}
         if len(forms) != 1:
@@ -187,7 +187,7 @@ class JointTally(Mapping[Label, Tally]):
         totals = zip(self.labels[:_SHOWN], self.totals.tolist(), strict=False)
         numbers = ", ".join(f"{label or 'no label'} {total}" for label, total in totals)
         more = len(self) - _SHOWN
-        return f"<JointTally of {self.total} reports: {numbers}" + (
+        return f"<GroupTally of {self.total} reports: {numbers}" + (
             f" and {more:,} more>" if more > 0 else ">"
         )
 
@@ -245,7 +245,7 @@ class JointTally(Mapping[Label, Tally]):
         """Return whether there is such a group. No tally is made."""
         return label in self._numbers
 
-    def __add__(self, other: JointTally) -> JointTally:
+    def __add__(self, other: GroupTally) -> GroupTally:
         """Return the tallies of both, group by group.
 
         Raises MismatchError when different surveys collected them.
@@ -259,11 +259,11 @@ class JointTally(Mapping[Label, Tally]):
             parts.append(part)
             while len(parts) > 1 and parts[-2].cells.size <= 2 * parts[-1].cells.size:
                 parts[-2:] = [_merged(parts[-2:], self.form)]
-        joint = JointTally(self.form.marked(other.form.standing), *parts[0])
+        joint = GroupTally(self.form.marked(other.form.standing), *parts[0])
         joint._parts = tuple(parts)
         return joint
 
-    def selection(self, numbers: Whole) -> JointTally:
+    def selection(self, numbers: Whole) -> GroupTally:
         """Return some groups, by their numbers, in that order."""
         people, starts, cells, counts = self.table
         sizes = np.diff(starts)[numbers]
@@ -272,7 +272,7 @@ class JointTally(Mapping[Label, Tally]):
         labels = [self.labels[number] for number in numbers.tolist()]
         starts = np.concatenate([np.zeros(1, np.int64), ends])
         counts = None if counts is None else counts[places]
-        return JointTally(self.form, labels, people[numbers], starts, cells[places], counts)
+        return GroupTally(self.form, labels, people[numbers], starts, cells[places], counts)
 
     def added(self) -> Tally:
         """Return the tally of all groups together, or raise TallyError when there is none."""
@@ -300,7 +300,7 @@ class JointTally(Mapping[Label, Tally]):
         return b"".join([struct.pack("<Q", len(text)), text, *arrays])
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> JointTally:
+    def from_bytes(cls, data: bytes) -> GroupTally:
         """Return what :meth:`to_bytes` wrote. Its reader has checked that it is whole."""
         (length,) = struct.unpack_from("<Q", data)
         head = json.loads(data[8 : 8 + length])
@@ -474,8 +474,8 @@ def _tally_of(tallier: Tallier, records: Records) -> Tally:
     return tally
 
 
-class JointCounter:
-    """Counter of the reports of groups as they arrive. Its result is a :class:`JointTally`.
+class GroupCounter:
+    """Counter of the reports of groups as they arrive. Its result is a :class:`GroupTally`.
 
     width: Bytes of a report.
     most: Groups from which on it refuses.
@@ -622,14 +622,14 @@ class JointCounter:
             for groups, records, weights in self._records
         ]
 
-    def result(self) -> JointTally:
+    def result(self) -> GroupTally:
         """Return what was counted so far."""
         labels = list(self._numbers)
         joint = self._log(labels) if self.form.is_log else self._of_counts(labels)
         empty = joint.totals == 0
         return joint.selection(np.flatnonzero(~empty)) if empty.any() else joint
 
-    def _of_counts(self, labels: list[Label]) -> JointTally:
+    def _of_counts(self, labels: list[Label]) -> GroupTally:
         self._count_keys()
         self._count_records()
         form = self.form
@@ -646,9 +646,9 @@ class JointCounter:
             starts, cells = _rows_of(len(labels), keys, form.cells)
         for present, numbers in self._people:
             people[present] += numbers
-        return JointTally(form, labels, people, starts, cells, counts)
+        return GroupTally(form, labels, people, starts, cells, counts)
 
-    def _log(self, labels: list[Label]) -> JointTally:
+    def _log(self, labels: list[Label]) -> GroupTally:
         codes: list[Any] = [np.zeros(0, np.uint64)]
         numbers: list[Any] = [np.zeros(0, np.int64)]
         for group, rows, often in self._records:
@@ -659,7 +659,7 @@ class JointCounter:
         order = np.lexsort((cells, group))
         starts = np.searchsorted(group[order], np.arange(len(labels) + 1)).astype(np.int64)
         people = np.diff(starts)[:, None]
-        return JointTally(self.form, labels, people, starts, cells[order], None)
+        return GroupTally(self.form, labels, people, starts, cells[order], None)
 
 
 def weighted_tally(tallier: Tallier, records: Records, weights: Whole | None) -> Tally:

@@ -1,0 +1,145 @@
+"""The documents of :mod:`lapwing.results.joint_answers`: what two attributes together say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired, TypedDict
+
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.results.answer_documents import (
+    BandDocument,
+    QuantileRow,
+    ShareRow,
+)
+from lapwing.results.uncertainty import Target
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointRequest:
+    """What is asked of a joint distribution.
+
+    level: Of all intervals, in (0, 1).
+    target: Whom they are about. A posterior holds for both.
+    asks: Questions in words, as :func:`lapwing.results.joint_questions.read_joint` reads them.
+    draws: Whether the document has the whole distribution with its posterior draws.
+    """
+
+    level: float = 0.95
+    target: Target = "empirical"
+    asks: Sequence[str] = ()
+    draws: bool = False
+
+
+class MapDocument(TypedDict):
+    """Shares of blocks of cells, as they are drawn: a row of `shares` for each block of `x`.
+
+    `x` and `y` are edges of blocks, or labels. `not_shown` says which people are in no block.
+    """
+
+    x: list[Any]
+    y: list[Any]
+    shares: list[list[float]]
+    low: NotRequired[list[list[float]]]
+    high: NotRequired[list[list[float]]]
+    not_shown: list[str]
+
+
+class SliceRow(QuantileRow):
+    """A quantile among the people in a slice of the other axis, which has a label or two ends.
+
+    None is the open end of a slice that has the people beyond the range. `note` says why there is
+    no point.
+    """
+
+    left: float | None
+    right: float | None
+    left_text: NotRequired[str]
+    right_text: NotRequired[str]
+    label: str | int | float | None
+    share: float
+    note: str | None
+
+
+class LabelCurve(ShareRow):
+    """A label with its share, and the density of the other attribute among its people, in steps.
+
+    They are None where too little is known of these people, for the reason in `note`.
+    """
+
+    label: str | int | float | None
+    steps: dict[str, list[float]] | None
+    note: str | None
+
+
+class MeasureRow(TypedDict):
+    """A measure of the dependence. None is an end that the reports say nothing about."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class JointQuestionRow(TypedDict):
+    """A number of the answer to a question in words, plain and as text. `note`: why it is none."""
+
+    question: str
+    value: Any
+    low: Any
+    high: Any
+    text: str
+    interval: str
+    note: str | None
+
+
+class JointAnswer(TypedDict):
+    """What two attributes together say. Intervals are pointwise.
+
+    Each of `marginals` is the document of one attribute alone.
+    `quantiles` has the quartiles of each ordered axis in slices of the people along the other one,
+    `labels` a density for each of the largest labels of an axis without order, and `joint` the
+    distribution with its posterior draws, where it was asked for.
+    """
+
+    kind: Literal["joint-distribution"]
+    about: str
+    reports: int
+    level: float
+    guarantee: dict[str, Any] | None
+    guarantee_text: str | None
+    provenance: dict[str, Any]
+    domain: dict[str, Any]
+    axes: list[str]
+    units: list[Unit]
+    band: BandDocument | None
+    map: MapDocument
+    marginals: dict[str, dict[str, Any]]
+    pearson: MeasureRow | None
+    spearman: MeasureRow | None
+    mutual_information: MeasureRow
+    quantiles: dict[str, list[SliceRow]]
+    labels: list[LabelCurve] | None
+    questions: list[JointQuestionRow]
+    joint: NotRequired[dict[str, Any]]
+
+
+class JointDifferenceAnswer(TypedDict):
+    """What the first of two joint distributions has more than the second.
+
+    `map` has the differences of the shares of blocks, with pointwise intervals. Each of `marginals`
+    is the document of the difference of one attribute.
+    """
+
+    kind: Literal["joint-difference"]
+    level: float
+    about: str
+    reports: int
+    against_reports: int
+    people: Literal["same", "different"]
+    target: Target
+    domain: dict[str, Any]
+    axes: list[str]
+    units: list[Unit]
+    map: MapDocument
+    marginals: dict[str, dict[str, Any]]
+    questions: list[JointQuestionRow]

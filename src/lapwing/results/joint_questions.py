@@ -1,0 +1,76 @@
+"""Questions about two attributes in words.
+
+=================================================  =====================================
+string                                             question
+=================================================  =====================================
+``quantile 0.5 of ms``                             about one attribute
+``mean of ms given hour at-least 6 below 10``      about one, among some of the people
+``share ms above 1000 and hour at-least 6``        the share in a range of both
+``correlation``                                    of both, as Pearson
+=================================================  =====================================
+
+The words before "of" are a question of :mod:`lapwing.questions`, and a condition is a range or
+``label north``, as after its word "share".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lapwing.documents import quoted
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.product import Product
+from lapwing.questions import Question, Share, read
+
+CORRELATION = "correlation"
+
+
+@dataclass(frozen=True)
+class JointQuestion:
+    """A question about two attributes.
+
+    text: As it was typed.
+    axis: The attribute that `question` is about. None for a share of both, or the correlation.
+    question: About this attribute. None with `axis`.
+    conditions: A range or a label, by the names of axes.
+    """
+
+    text: str
+    axis: str | None = None
+    question: Question | None = None
+    conditions: Mapping[str, Share] = field(default_factory=dict)
+
+
+def read_joint(text: str, domain: Product) -> JointQuestion:
+    """Return the question of a string. ArgumentError, with examples, where it is none.
+
+    domain: Whose axes it names.
+    """
+    said = text.strip()
+    if said == CORRELATION:
+        return JointQuestion(said)
+    for axis, other in (domain.names, domain.names[::-1]):
+        head, given, condition = said.partition(f" of {axis} given {other} ")
+        if given:
+            return JointQuestion(said, axis, read(head), {other: _condition(condition)})
+        if said.endswith(f" of {axis}"):
+            return JointQuestion(said, axis, read(said.removesuffix(f" of {axis}")))
+        if said.startswith(f"share {axis} "):
+            first, both, second = said.removeprefix(f"share {axis} ").partition(f" and {other} ")
+            conditions = {axis: _condition(first)}
+            if both:
+                conditions[other] = _condition(second)
+            return JointQuestion(said, conditions=conditions)
+    one, other = domain.names
+    raise ArgumentError(
+        f"{quoted(text)} is not a question about {one} and {other}. Ask like this: "
+        f"'quantile 0.5 of {one}', 'quantile 0.5 of {one} given {other} at-least 6 below 10', "
+        f"'share {one} above 3 and {other} label north' or 'correlation'"
+    )
+
+
+def _condition(text: str) -> Share:
+    found = read(f"share {text}")
+    assert isinstance(found, Share)
+    return found
