@@ -169,8 +169,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{len(settings['columns'])} columns, {settings['draws']} draws each. Coverage of the "
             "95% intervals in the mean over columns, and in the worst of them. Width as a share "
             "of the range. Where more than half of the answers of a column have no point, because "
-            "there are too few people, the error is left out. Errors of quantiles below a quarter of "
-            "a bin count as that.",
+            "there are too few people, the error is left out. Errors of quantiles are counted "
+            "as a quarter of a bin at least.",
             table(head, rows, texts=3),
         ]
     )
