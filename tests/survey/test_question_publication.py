@@ -225,3 +225,14 @@ def test_the_picture_has_a_dot_for_each_number():
     figure = published().plot()
     dots = [line for ax in figure.axes for line in ax.lines if line.get_marker() == "o"]
     assert len(figure.axes) == 2 and len(dots) == 7
+
+
+def test_damaged_documents_are_refused():
+    document = published(questions=["quantile 0.5"]).release.to_document()
+    for key, value in (("identifiers", [["a"]]), ("identifiers", 3), ("people", None)):
+        with pytest.raises(FormatError):
+            QuestionRelease.from_document({**document, key: value})
+    for answers in ([0, 10**6], [-1, 0], [0]):
+        (part,) = document["parts"]
+        with pytest.raises(FormatError):
+            QuestionRelease.from_document({**document, "parts": [{**part, "answers": answers}]})
