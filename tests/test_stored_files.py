@@ -34,6 +34,14 @@ RESULT = SURVEY.decode(TALLY)
 PUBLISHED = lw.release(
     [1.0, 2.0, 5.0] * 200, DOMAIN, epsilon=1, delta=1e-6, neighbors="replace-one", rng=lw.seeded(3)
 )
+ANSWERS = lw.release(
+    [1.0, 2.0, 5.0] * 200,
+    DOMAIN,
+    epsilon=1,
+    neighbors="replace-one",
+    rng=lw.seeded(3),
+    questions=["mean", "quantile 0.5", "histogram bins 4"],
+)
 SERIES = lw.decode_series([(SURVEY, TALLY), (SURVEY, LATER)])
 
 DOCUMENTS: dict[str, Callable[[], Any]] = {
@@ -55,6 +63,7 @@ DOCUMENTS: dict[str, Callable[[], Any]] = {
         lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1)), np.array([0.4, 0.1, 0.2, 0.3])
     ),
     "release": lambda: PUBLISHED.release,
+    "released answers": lambda: ANSWERS.release,
     "heavy hitters": lambda: HASHED.decode(LOG, decoder=lw.decoders.Candidates(["owl", "wren"])),
     "series": lambda: SERIES,
     "difference": lambda: RESULT.difference(RESULT, people="different"),

@@ -44,9 +44,9 @@ from .results.distribution import Distribution as Distribution
 from .results.heavy_hitters import HeavyHitters as HeavyHitters
 from .results.series import Series as Series
 from .stored_files import load as load
+from .survey.curator_release import release as release
 from .survey.joint_decoding import decode_together as decode_together
 from .survey.noisy_counts import read_counts as read_counts
-from .survey.publication import release as release
 from .survey.series_decoding import decode_series as decode_series
 from .survey.survey import Survey as Survey
 from .survey.watch import Watch as Watch

@@ -244,6 +244,7 @@ FORMATS = {
     "lapwing-tally": "lapwing.protocol.messages.tally:Tally",
     "lapwing-group-tallies": "lapwing.protocol.messages.group_tallies:GroupTallies",
     "lapwing-release": "lapwing.protocol.release:Release",
+    "lapwing-question-release": "lapwing.results.question_release:QuestionRelease",
     "lapwing-distribution": "lapwing.results.distribution:Distribution",
     "lapwing-joint-distribution": "lapwing.results.joint_distribution:JointDistribution",
     "lapwing-signed-estimate": "lapwing.results.signed_estimate:SignedEstimate",

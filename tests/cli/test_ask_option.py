@@ -65,6 +65,31 @@ def test_recommend_says_the_error_of_each_question(done: Program, tmp_path: Path
     assert 0.05 < errors["mean"]["typical"] < 0.5
 
 
+def test_a_column_says_the_error_in_its_unit(done: Program, tmp_path: Path) -> None:
+    """A table, and a result on other bins than those that the question chooses."""
+    domain, table, result = tmp_path / "d.json", tmp_path / "t.csv", tmp_path / "r.json"
+    done("new", "-o", str(domain), "--domain-only", "--low", "0", "--high", "100")
+    table.write_text("age\n" + "\n".join(str(n % 100) for n in range(20_000)))
+    lw.Distribution.of_counts([1, 3], lw.Interval(0, 100, bins=2)).save(result, exact=True)
+    for like in (("--like", str(table), "--column", "age"), ("--like", str(result))):
+        call = ("recommend", "--domain", str(domain), "--epsilon", "1", "--users", "20000")
+        shown = json.loads(done(*call, "--ask", "share above 33", *like, "--json").out)
+        (row,) = shown["questions"]
+        assert [*row["expected_error"]["by_kind"]] == ["like"]
+    new = ("new", "-o", str(tmp_path / "s.json"), "--name", "x", "--low", "0", "--high", "100")
+    done(*new, "--epsilon", "1", "--ask", "share above 33", "--like", str(result))
+    assert "33.0" in str(lw.Survey.load(tmp_path / "s.json").randomizer.domain.left.tolist())
+
+
+def test_labels_say_the_error_of_each_share(done: Program, tmp_path: Path) -> None:
+    domain = tmp_path / "d.json"
+    done("new", "-o", str(domain), "--domain-only", "--categories", "red,blue,green")
+    asked = ("--ask", "share label red", "--ask", "share label blue")
+    call = ("recommend", "--domain", str(domain), "--epsilon", "1", "--users", "20000", *asked)
+    shown = done(*call).out
+    assert "share label blue" in shown and "percentage points" in shown
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -20,7 +20,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
-from lapwing.survey.publication import release
+from lapwing.survey.curator_release import release
 from lapwing.testing import reproducible
 
 DOMAIN = Interval(0, 1, bins=9)

@@ -22,7 +22,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release, ReleasePart
 from lapwing.registry import MECHANISMS
-from lapwing.survey.publication import release
+from lapwing.survey.curator_release import release
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken
 

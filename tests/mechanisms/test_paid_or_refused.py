@@ -25,7 +25,8 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 from lapwing.registry import MECHANISMS
-from lapwing.survey.publication import check_people, checked_loss, release
+from lapwing.survey.curator_release import release
+from lapwing.survey.publication import check_people, checked_loss
 
 EVERY = [
     PrefixSums(),

@@ -14,7 +14,7 @@ from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.survey.publication import release
+from lapwing.survey.curator_release import release
 
 DOMAIN = Interval(0, 1, bins=32, outside="clip")
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")

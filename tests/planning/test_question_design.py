@@ -12,7 +12,9 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.planning.expected_error import question_error_text
 from lapwing.planning.question_design import question_design
+from lapwing.planning.recommendation import masses_on
 from lapwing.questions import Curve, Histogram, Mean, Quantile, Share
 from lapwing.randomizers.numerical.multiscale_wave import default_mixture, fitted
 from lapwing.results.question_answers import _without_wide_point, question_table
@@ -34,8 +36,9 @@ def test_each_question_has_its_component() -> None:
     assert parts("share above 25", "share at-most 75") == [("cells", (0, 64, 192), 1.0)]
     (cells,) = parts("histogram bins 16") or []
     assert cells[1] == tuple(range(0, 256, 16))
-    for curve in ("curve", "quantile 0.5", "mean"):
+    for curve in ("curve", "quantile 0.5"):
         assert parts(curve) is None
+    assert parts("mean", domain=lw.Interval(0, 24, bins=24, circular=True)) is None
     ((kind, width, share),) = parts("mean", epsilon=4) or []
     assert (kind, share) == ("wave", 1.0)
     wave = lw.MultiscaleWave(LINE, 4, components=[(kind, width, 1)]).groups[0].randomizer
@@ -50,7 +53,14 @@ def test_with_the_curve_it_gets_half_and_the_others_share_the_rest() -> None:
         halved = [(kind, size, share / 2) for kind, size, share in usual]
         assert found[:-2] == halved
         assert [(kind, share) for kind, _, share in found[-2:]] == [("cells", 0.25), ("wave", 0.25)]
-    below = parts("share above 50", "mean", epsilon=1)
+    fine = parts("share above 50.390625", "curve", epsilon=8)
+    assert fine is not None and fine[-1] == (
+        "cells",
+        (*range(0, 129, 4), 129, *range(132, 256, 4)),
+        0.8,
+    )
+    assert sum(share for *_, share in fine[:-1]) == pytest.approx(0.2)
+    below = parts("mean", epsilon=0.5)
     assert below is not None and sum(share for *_, share in below[:-1]) == pytest.approx(0.5)
 
 
@@ -110,7 +120,7 @@ def test_what_no_design_can_answer_is_refused() -> None:
         with pytest.raises(ArgumentError, match="is about the whole curve"):
             lw.recommend(LINE, epsilon=1, questions=["share above 50"], **given)
     with pytest.raises(ArgumentError, match=r"reports. Leave neighbors out"):
-        lw.expected_error(LINE, 9, epsilon=1, neighbors="replace-one", questions=["mean"])
+        lw.expected_error(LINE, 9, epsilon=1, neighbors="replace-one", like=[1, 1])
 
 
 def test_without_questions_and_with_the_curve_alone_nothing_changes() -> None:
@@ -143,7 +153,7 @@ def test_a_survey_keeps_what_it_asks_and_its_result_knows_it() -> None:
 
 
 def test_predicted_errors_are_those_of_simulated_surveys() -> None:
-    """Of a share, a mean and a quantile in ranks, on a column that is known: within a half."""
+    """Of a share, a mean and a quantile in its unit, on a column that is known: within a half."""
     epsilon = 4
     rng = np.random.default_rng(5)
     column = np.histogram(rng.beta(2, 4, 10**6) * 100, np.linspace(0, 100, 257))[0] / 10**6
@@ -158,8 +168,8 @@ def test_predicted_errors_are_those_of_simulated_surveys() -> None:
         tally = lw.simulate(survey.randomizer, people, rng=seed)
         result = survey.decode(tally, decoder=decoder)
         errors = [result.answer(each).value - truth.answer(each).value for each in asked[::2]]
-        rank = truth.cdf(result.answer(asked[1]).value) - 0.5
-        found.append([float(errors[0]), float(rank), float(errors[1])])
+        moved = result.answer(asked[1]).value - truth.quantile(0.5)
+        found.append([float(errors[0]), float(moved), float(errors[1])])
     simulated = np.sqrt(np.mean(np.square(found), axis=0))
     known = best.expected_error.questions or {}
     predicted = [known[str(each)].typical for each in asked[:3]]
@@ -265,3 +275,49 @@ def test_the_next_epoch_keeps_the_cells_that_are_asked() -> None:
         assert later.randomizer.components[-1] == randomizer.components[-1]
         shares = [share for *_, share in later.randomizer.components]
         assert sum(shares) == pytest.approx(1)
+
+
+def test_the_error_of_a_quantile_is_in_its_unit_on_a_given_column() -> None:
+    """An even column of 100 units: a percentage point of rank is one unit."""
+    even, asked = np.full(256, 1 / 256), ["quantile 0.5 0.9"]
+    ranks = lw.expected_error(LINE, 20_000, epsilon=1, questions=asked).questions or {}
+    given = lw.expected_error(LINE, 20_000, epsilon=1, questions=asked, like=even, repeats=1)
+    in_units = (given.questions or {})[asked[0]]
+    assert [*in_units.by_kind] == ["like"]
+    assert in_units.typical == pytest.approx(100 * ranks[asked[0]].by_kind["smooth"], rel=0.7)
+    assert question_error_text(Quantile(0.5, 0.9), in_units, LINE) == f"{in_units.typical:.2g}"
+
+
+def test_a_result_on_other_bins_may_be_what_people_are_like() -> None:
+    """Shares of edges are moved to the bins that the questions choose."""
+    known = lw.Distribution.of_counts([30, 50, 20], lw.Interval(0, 90, bins=3))
+    moved = masses_on(known, lw.Interval(0, 90, edges=[0, 30, 45, 60, 90]))
+    assert moved == pytest.approx([0.3, 0.25, 0.25, 0.2])
+    error = lw.expected_error(
+        lw.Interval(0, 90), 9000, epsilon=1, questions=["share above 33"], like=known
+    )
+    assert (error.questions or {})["share above 33"].by_kind.keys() == {"like"}
+    with pytest.raises(lw.errors.MismatchError, match="same values"):
+        masses_on(known, lw.Interval(0, 91, bins=3))
+
+
+def test_labels_have_expected_errors_also_of_a_column_and_by_segment() -> None:
+    labels, people = lw.Categories(["a", "b", "c"]), 9000
+    asked = ["share label a", "share label c"]
+    error = lw.expected_error(labels, people, epsilon=1, questions=asked, segments=["x", "y", "z"])
+    known, within = error.questions or {}, getattr(error.segment, "questions", {})
+    for text in asked:
+        assert known[text].typical == pytest.approx(
+            np.sqrt([*error["mean_squared_error"].by_kind.values()]).mean()
+        )
+        ratio = within[text].typical / known[text].typical
+        assert ratio == pytest.approx(np.sqrt(3), rel=0.1)
+    given = lw.expected_error(labels, people, epsilon=1, questions=asked, like=[6, 3, 1])
+    for text in asked:
+        assert (given.questions or {})[text].by_kind["like"] == pytest.approx(
+            known[text].by_kind["even"], rel=0.5
+        )
+    best = lw.recommend(labels, epsilon=1, users=people, questions=asked)
+    assert best.to_document()["questions"][1]["expected_error"]["typical"] > 0
+    numbers = lw.expected_error(LINE, 9000, epsilon=1, questions=["share above 50"], segments="ab")
+    assert numbers.segment is not None and numbers.segment.people == 4500

@@ -10,7 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, RowsWarning, WeakAnswerWarning
-from lapwing.questions import Curve, Histogram, Mean, Quantile, Share
+from lapwing.questions import Curve, Histogram, Mean, Quantile, Share, read
 from lapwing.results.question_answers import ASKS, TOO_WIDE
 
 AGES = lw.Interval(0, 100, bins=50)
@@ -69,7 +69,7 @@ def test_labels_dates_and_circles() -> None:
     answer = labels.answer("share label yes")
     assert (answer.value, answer.low, answer.note) == (0.75, None, "exact values have no error")
     for question in (Mean(), Curve(), Quantile(0.5), Histogram(bins=2), Share(above=1)):
-        with pytest.raises(ArgumentError, match="For labels use Share"):
+        with pytest.raises(ArgumentError, match=r"For labels (ask|use) Share"):
             labels.answer(question)
     days = lw.Interval("2026-01-01", "2026-01-05", bins=4, unit="date")
     dates = lw.Distribution.of_counts([1, 1, 1, 1], days)
@@ -129,3 +129,39 @@ def test_the_outer_cells_of_a_histogram_hold_what_is_moved_to_the_ends() -> None
     counted = lw.Interval(0, 100, bins=4, outside="overflow")
     outside = lw.Distribution.of_counts([5, 1, 1, 1, 1, 1], counted)
     assert outside.answer("histogram edges 0 50 100").value == pytest.approx([0.2, 0.2])
+
+
+def test_summary_and_picture_begin_with_what_a_survey_asks() -> None:
+    """In place of the curve, or before it where the survey asks that too."""
+    asked = ["share above 30", "histogram edges 0 20 60 100", "mean"]
+    asks = [read(each).to_document() for each in asked]
+    result = replace(published(), provenance={ASKS: asks})
+    cells = result.answer(asked[1])
+    lines = result.summary().splitlines()
+    names = [line.split("  ")[0] for line in lines]
+    place = names.index("share above 30")
+    assert names[place : place + 5] == [
+        "share above 30",
+        "0 to 20",
+        "20 to 60",
+        "60 to 100",
+        "mean",
+    ]
+    assert "median" not in names
+    (bars,) = result._pictures(level=0.9)
+    assert bars.dots and bars.values == ["share above 30", "0 to 20", "20 to 60", "60 to 100"]
+    assert bars.heights[1:].tolist() == cells.value.tolist()
+    share = result.answer(asked[0], level=0.9)
+    assert bars.intervals[0][0] == share.low and bars.intervals[1][0] == share.high
+    assert len(result._pictures(detail="all")) == len(result._pictures(xlim=(0, 50))) == 2
+    assert len(result._pictures(asks=["curve"])) == 2
+    truth = lw.Distribution.of_counts(np.full(50, 1), AGES)
+    (bars,) = result._pictures(truth=truth)
+    assert bars.truth.tolist() == pytest.approx([0.7, 0.2, 0.4, 0.4])
+    with pytest.raises(ArgumentError, match="a picture shows shares"):
+        result._pictures(asks=["mean"])
+    both = replace(result, provenance={ASKS: [*asks, Curve().to_document()]})
+    names = [line.split("  ")[0] for line in both.summary().splitlines()]
+    assert names.index("share above 30") < names.index("median")
+    assert len(both._pictures()) == 2
+    assert len(both._pictures(asks=asked[:1])) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -115,3 +116,47 @@ def test_a_week_fits_on_a_line_of_the_screen(domain: Any, headers: list[str]) ->
         table.rows[2][2:] == ["nobody", *[""] * len(headers)]
         and " to " in table.rows[0][table.headers.index("95 % interval")]
     )
+
+
+@pytest.mark.parametrize(
+    ("domain", "asks"),
+    [
+        (lw.Interval(0, 100, bins=64, outside="clip"), ["share above 50", "mean"]),
+        (
+            lw.Interval("2026-01-01", "2026-04-09", unit="date", bins=49),
+            ["share at-least 2026-02-18", "quantile 0.5"],
+        ),
+    ],
+    ids=["numbers", "dates"],
+)
+def test_weeks_that_ask_questions_have_their_answers(domain: lw.Interval, asks: list[str]) -> None:
+    best = lw.recommend(domain, epsilon=4, users=5_000, questions=asks)
+    survey = lw.Survey("asked", best)
+    bins = survey.randomizer.domain.size
+    people = np.random.default_rng(1).multinomial(5_000, np.full(bins, 1 / bins), 2)
+    first, last = (
+        survey.decode(lw.simulate(survey.randomizer, each, rng=seed))
+        for seed, each in enumerate(people)
+    )
+    weeks = [("a", first, None), ("b", None, "nobody reported"), ("c", last, None)]
+    series = Series(tuple(SeriesWeek(name, found, gap or "") for name, found, gap in weeks))
+    shown = series.to_dict(level=0.9)
+    for question in survey.questions:
+        name = str(question)
+        known = [found and found.answer(question, level=0.9) for _, found, _ in weeks]
+        for end, key in (("value", name), ("low", f"{name}_low"), ("high", f"{name}_high")):
+            numbers = [each and each.to_document()[end] for each in known]
+            assert shown[key] == numbers, key
+    assert "q50" not in shown and shown["interval"] == ["pointwise", None, "pointwise"]
+    answer: Any = answer_of(series, AnswerRequest())
+    (table,) = tables_of(answer, "")
+    assert table.headers[-2:] == [str(each) for each in survey.questions]
+    assert table.rows[1][-2:] == ["", ""] and all("(" in cell for cell in table.rows[0][-2:])
+    assert len(csv_rows(answer)) == 3 and "median" not in series.summary()
+    picture = series._picture(level=0.9, target="empirical")
+    (track,) = picture.tracks
+    assert track.name == asks[0] and track.heights[2] == shown[asks[0]][2]
+    assert np.isnan(track.low[1]) and track.high[0] == shown[f"{asks[0]}_high"][0]
+    both = replace(first, provenance={**first.provenance, "asks": []})
+    mixed = Series((SeriesWeek("a", both), SeriesWeek("c", last)))
+    assert "q50" in mixed.to_dict()  # the first week asks for the curve

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.tally import Tally
@@ -156,5 +157,53 @@ def test_questions_move_with_the_state_of_a_survey(tmp_path: Path, settings: Set
             there.collector.catalog.load()
             after = strict(await there.done("GET", f"{path}/results/e"))
             assert after["answers"] == before["answers"] and len(after["answers"]) == 2
+
+    asyncio.run(run())
+
+
+def test_an_admin_changes_the_questions_while_people_answer(
+    tmp_path: Path, settings: Settings
+) -> None:
+    """They are no term of the survey: neither its fingerprint nor its text changes."""
+
+    async def run() -> None:
+        async with site(tmp_path, database=settings.database) as here:
+            path = await here.publish(RICH)
+            await fill(here, RICH, VALUES)
+            asked = lw.Survey("income", RICH.randomizer, questions=["share at-most 50000"])
+            assert asked.fingerprint == RICH.fingerprint
+            before = strict(await here.done("GET", f"{path}/results/e"))["answers"]
+            for survey in (asked, lw.Survey("income", RICH.randomizer)):
+                await here.done("PUT", path, json={"survey": survey.to_document(), "minimum": 1})
+                (answer,) = strict(await here.done("GET", f"{path}/results/e"))["answers"]
+                assert answer["question"] == {"question": "share", "at_most": "50000"}
+                assert answer["value"] == pytest.approx(1 - before[0]["value"])
+                (row,) = rows((await here.done("GET", f"{path}/results/e.csv")).text)
+                assert row["question"] == "share at-most 50000"
+            assert here.collector.store.notices(RICH.fingerprint) == []
+            await here.close("e", path)
+            spoken = lw.Survey("income", RICH.randomizer, question="What do you earn?")
+            await here.done("PUT", path, json={"survey": spoken.to_document(), "minimum": 1})
+            kept = here.collector.catalog.get(RICH.fingerprint)
+            assert kept.survey.question and kept.survey.questions == asked.questions
+
+    asyncio.run(run())
+
+
+def test_a_survey_of_labels_shows_all_shares_after_the_one_that_it_asks(tmp_path: Path) -> None:
+    survey = lw.Survey("letters", LABELS.randomizer, questions=["share label 1"])
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(survey)
+            await fill(here, survey, [1, 2, 3] * 40)
+            found = strict(await here.done("GET", f"{path}/results/e"))
+            (answer,) = found["answers"]
+            assert answer["question"] == {"question": "share", "label": "1"}
+            page = await page_of(here, survey)
+            caption = page.index("What the survey asks")
+            assert caption < page.index("Shares of the choices")
+            assert "does not ask for the whole distribution" not in page
+            assert len(rows((await here.done("GET", f"{path}/results/e.csv")).text)) == 8
 
     asyncio.run(run())

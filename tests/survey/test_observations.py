@@ -23,7 +23,7 @@ from lapwing.randomizers.categorical.linear_hashing import LinearHashing
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.registry import DECODERS
-from lapwing.survey.publication import release
+from lapwing.survey.curator_release import release
 from lapwing.survey.survey import Survey
 
 EPSILON = Fraction(2)

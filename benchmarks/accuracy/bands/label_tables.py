@@ -17,7 +17,7 @@ from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Kind
-from lapwing.survey.publication import release
+from lapwing.survey.curator_release import release
 
 TITLE = "Tables of the largest of many labels"
 FULL: dict[str, Any] = {

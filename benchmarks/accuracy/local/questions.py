@@ -15,7 +15,7 @@ from benchmarks.accuracy.local import paired_errors as paired
 from benchmarks.accuracy.local.fresh_columns import DENSITIES, drawn
 from benchmarks.markdown import table
 from lapwing.errors import LapwingWarning
-from lapwing.planning.question_design import MEAN_EPSILON, question_design
+from lapwing.planning.question_design import FINE_EPSILON, question_design
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.questions import Curve, Histogram, Mean, Question, Share
 
@@ -31,17 +31,26 @@ COLUMNS = [
 """Named before anything was measured. No design was tuned on them."""
 
 FULL: dict[str, Any] = {
-    "epsilons": [1, 4],
-    "people": [200_000],
-    "repeats": 4,
+    "epsilons": [0.5, 1, 2, 4, 8],
+    "people": [20_000, 200_000],
+    "repeats": 8,
     "columns": COLUMNS,
 }
 QUICK: dict[str, Any] = {"epsilons": [4], "people": [20_000], "repeats": 2, "columns": ["ramp"]}
 
 BINS = 256
 
-_FINE = 2048
-"""Bins for a mean, as `recommend` chooses them."""
+GOALS: dict[str, str] = {
+    "share": ".45 (.35), .45 (.30), .35 (.30), .40 (.25), .15 (.15)",
+    "share and curve": ".75 (.6), .65 (.55), .6 (.5), .55 (.5), .5 (.4)",
+    "histogram": ".85 (.65), .78 (.60), .62 (.48), .48 (.35), .30 (.30)",
+    "histogram and curve": ".90, .86, .72, .58, .70",
+    "mean": "1 (.8), 1 (.7), .97 (.6), .80 (.45), .60 (.2)",
+}
+"""Ratios of errors (of widths) to reach at epsilon 0.5, 1, 2, 4 and 8. Of shares, at 200,000."""
+
+_FINE = 4096
+"""Bins for a mean, as `recommend` chooses them from epsilon 8 on, and half of them below."""
 
 
 def measure(
@@ -68,20 +77,22 @@ def _counts(name: str, people: int) -> Any:
 
 def _cell(name: str, epsilon: float, people: int, repeats: int) -> dict[str, Any]:
     fine = _counts(name, people)
+    if epsilon < FINE_EPSILON:
+        fine = fine.reshape(_FINE // 2, -1).sum(axis=1)
     coarse = fine.reshape(BINS, -1).sum(axis=1)
     below = np.cumsum(coarse) / people
     edges = [(int(np.argmax(below >= level)) + 1) / BINS for level in (0.5, 0.75)]
     shares = [Share(above=min(max(edge, 1 / BINS), 1 - 1 / BINS)) for edge in edges]
     sixteen = Histogram(bins=16)
-    domain, wide = (lw.Interval(0, 1, bins=bins, outside="clip") for bins in (BINS, _FINE))
+    many = _FINE if epsilon >= FINE_EPSILON else _FINE // 2
+    domain, wide = (lw.Interval(0, 1, bins=bins, outside="clip") for bins in (BINS, many))
     asked: dict[str, tuple[lw.Interval, list[Question], Sequence[Question]]] = {
         f"share {number}": (domain, [share], [share]) for number, share in enumerate(shares)
     }
     asked["share and curve"] = domain, [shares[0], Curve()], [shares[0]]
     asked["histogram"] = domain, [sixteen], [sixteen]
     asked["histogram and curve"] = domain, [sixteen, Curve()], [sixteen]
-    if epsilon >= MEAN_EPSILON:  # below, it is the default
-        asked["mean"] = wide, [Mean()], [Mean()]
+    asked["mean"] = wide, [Mean()], [Mean()]
     found: dict[str, Any] = {}
     rng = np.random.default_rng([crc32(name.encode()), people, round(1000 * epsilon)])
     usual = [_answers(lw.MultiscaleWave(domain, epsilon), coarse, rng) for _ in range(repeats)]
@@ -129,25 +140,27 @@ def _figures(
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return a row for each question, epsilon and number of people."""
+    """Return a row for each question, epsilon and number of people. Both shares are in one row."""
     lines = []
-    keys = dict.fromkeys(key for cell in measured["cells"] for key in cell["questions"])
-    for key in keys:
+    for key, goals in GOALS.items():
+        goal = dict(zip((0.5, 1, 2, 4, 8), goals.split(", "), strict=True))
         for epsilon in settings["epsilons"]:
             for people in settings["people"]:
                 here = [
-                    cell["questions"][key]
+                    one
                     for cell in measured["cells"]
                     if (cell["epsilon"], cell["people"]) == (epsilon, people)
-                    and key in cell["questions"]
+                    for name, one in cell["questions"].items()
+                    if name.rstrip("01 ") == key
                 ]
                 if not here:
                     continue
                 ratios = [_ratio(here, figure) for figure in ("rmse", "width", "w1")]
-                coverage = np.mean([one["own"]["coverage"] for one in here])
-                row = [key, f"{epsilon:g}", f"{people:,}", *ratios, f"{100 * coverage:.0f}%"]
-                lines.append(row)
-    heads = ["question", "ε", "people", "error", "width", "W1 of the curve", "coverage"]
+                coverage = [100 * one["own"]["coverage"] for one in here]
+                shown = f"{np.mean(coverage):.0f}%, {min(coverage):.0f}%"
+                reach = "" if key.startswith("share") and people < 200_000 else goal[epsilon]
+                lines.append([key, f"{epsilon:g}", f"{people:,}", *ratios, reach, shown])
+    heads = ["question", "ε", "people", "error", "width", "W1 of the curve", "goal", "coverage"]
     return "\n\n".join(
         [
             f"{len(settings['columns'])} columns ({', '.join(settings['columns'])}), "
@@ -155,7 +168,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "histogram has 16 equal cells. A figure is that of the recommended design over "
             "that of the default on 256 bins. Shown is the geometric mean over the columns, with "
             "its standard error. The error is the root mean square about the people in the data. "
-            "The width is that of the 95% interval, and coverage is of the design's own intervals.",
+            "The width is that of the 95% interval. Coverage is of the design's own intervals, in "
+            "the mean and on the worst column. A goal is for the error (for the width).",
             table(heads, lines, texts=1),
         ]
     )

@@ -30,7 +30,6 @@ from lapwing.results.asked_numbers import (
     SEGMENT_STEPS,
     STEPS,
     AskedNumbers,
-    Counts,
     counting_domain,
     symbols_in,
     within,
@@ -122,6 +121,16 @@ class QuestionDraws:
             if not isinstance(numbers.question, Quantile):
                 numbers.exact(nobody, within(self.counted))
 
+    def on_bins(self, summary: ExactCounts) -> ExactCounts:
+        """Return exact counts in :attr:`counted` as those in the bins of the domain."""
+        if summary.domain == self.domain:
+            return summary
+        counted, domain = within(summary.domain), within(self.domain)
+        tables = summary.counts.reshape(-1, counted.size)
+        bins = np.zeros((len(tables), domain.size), dtype=np.int64)
+        np.add.at(bins.T, symbols_in(counted, domain), tables.T)
+        return ExactCounts(self.domain, bins.ravel(), summary.unit, summary.standing)
+
     def draw(
         self,
         summary: ExactCounts,
@@ -142,6 +151,7 @@ class QuestionDraws:
         ]
         counted = within(summary.domain)
         tables = summary.counts.reshape(-1, counted.size)
+        bins = self.on_bins(summary).counts.reshape(len(tables), -1)
         parts = [
             QuestionPart(
                 numbers.question,
@@ -149,8 +159,10 @@ class QuestionDraws:
                 noise,
                 np.concatenate(
                     [
-                        self._answers(numbers, table, counted, of_segment, noise)
-                        for table, of_segment in zip(tables, draws, strict=True)
+                        numbers.choice(of_bins, of_segment, noise.scale)
+                        if isinstance(numbers.question, Quantile)
+                        else numbers.exact(table, counted) + of_segment
+                        for table, of_bins, of_segment in zip(tables, bins, draws, strict=True)
                     ]
                 ),
             )
@@ -165,13 +177,3 @@ class QuestionDraws:
             curve,
             weakest_standing(standing_of(source), summary.standing),
         )
-
-    def _answers(
-        self, numbers: AskedNumbers, counts: Counts, counted: Domain, drawn: Counts, noise: Noise
-    ) -> Counts:
-        if not isinstance(numbers.question, Quantile):
-            return numbers.exact(counts, counted) + drawn
-        domain = within(self.domain)
-        bins = np.zeros(domain.size, dtype=np.int64)
-        np.add.at(bins, symbols_in(counted, domain), counts)
-        return numbers.choice(bins, drawn, noise.scale)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,18 @@ from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.operators.operator import as_operator
 from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.histogram_query import HistogramQuery
+from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, ExpectedError
 from lapwing.planning.label_recommendation import LABEL_LIMIT, populations, simulated_label_errors
-from lapwing.planning.question_design import predicted_errors
-from lapwing.planning.recommendation import columns_of, recommend
+from lapwing.planning.recommendation import columns_of, recommend, with_questions
 from lapwing.planning.release_defaults import (
     quick_release_decoder,
     recommended_mechanism,
     release_bins,
 )
+from lapwing.planning.release_questions import expected_answers
 from lapwing.planning.simulation import KINDS, column_on, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.guarantee import Neighbors, PrivacyUnit, american
@@ -37,7 +39,7 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.protocol.release import Mechanism, Release, check_unit
-from lapwing.questions import Question, read_questions
+from lapwing.questions import Curve, Question, read_questions
 from lapwing.registry import MECHANISMS
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import independent_critical_values
@@ -71,6 +73,7 @@ def expected_error(
     like: Distribution | ArrayLike | None = None,
     repeats: int = 12,
     questions: Sequence[Question | str] | None = None,
+    shares: Any = None,
 ) -> ExpectedError:
     """Return the expected error of an estimate, without data and at no privacy cost.
 
@@ -94,8 +97,8 @@ def expected_error(
     by : array_like, optional
         Segment of each row of a release, as for :func:`release`. Only `segments` is used.
     segments : sequence of str or int, optional
-        Public segments of a release, as for :func:`release`. The field `segment` of the result then
-        has the error within one of equal size.
+        Public segments of a release or of a survey. The field `segment` of the result then has the
+        error within one of equal size.
     unit : array_like, optional
         Privacy unit of each row of a release, as for :func:`release`. Only `most` is used.
     most : int, optional
@@ -107,13 +110,17 @@ def expected_error(
     expected : int, optional
         Expected number of people for the choice of the mechanism, as for :func:`release`.
     like : Distribution or array_like [domain.size], optional
-        For reports, a public column on which to predict the errors. Default: reference columns.
+        For reports, and for questions of a release, a public column on which to predict the
+        errors. Default: reference columns.
     repeats : int
         Simulated columns of each kind, at least 1. The error of one varies by a third, so twelve
         give their mean to a tenth. Default: 12.
     questions : sequence of Question or str, optional
-        For reports of numbers, questions whose errors are predicted as well. Without a randomizer
-        the recommended one suits them. The field `questions` of the result has their errors.
+        Questions whose errors are predicted. The field `questions` of the result has them. Of
+        reports of numbers without a randomizer the recommended one suits them. Of a release they
+        are those of the answers alone, without the curve.
+    shares : sequence or mapping, optional
+        Share of the budget of each question of a release, as for :func:`release`.
 
     Returns
     -------
@@ -174,25 +181,31 @@ def expected_error(
     check_whole("repeats", repeats, low=1, error=ArgumentError)
     if neighbors is None:
         release_only: dict[str, Any] = {"mu": mu, "rho": rho, "mechanism": mechanism, "most": most}
-        release_only |= {"expected": expected}
-        release_only |= {"by": by, "segments": segments, "unit": unit}
+        release_only |= {"expected": expected, "shares": shares}
+        release_only |= {"by": by, "unit": unit}
         _refuse(delta=delta or None, where="a release", **release_only)
         check_whole("people", people, low=1, high=USER_LIMIT, error=ArgumentError)
         if randomizer is not None:
             _refuse(epsilon=epsilon, where="a survey whose randomizer is not given")
-            found = _of_reports(domain, people, randomizer, like, repeats)
-            return found if questions is None else _with_questions(found, questions, like)
-        if epsilon is None:
+        elif epsilon is None:
             raise ArgumentError("give epsilon, the privacy parameter of one report")
-        return recommend(
-            domain,
-            epsilon=epsilon,
-            users=people,
-            like=like,
-            repeats=repeats,
-            questions=questions,
-        ).expected_error
-    local: dict[str, Any] = {"randomizer": randomizer, "like": like, "questions": questions}
+        asked = None if questions is None else read_questions(questions)
+
+        def error(number: int) -> ExpectedError:
+            if randomizer is None:
+                assert epsilon is not None
+                named = {"like": like, "repeats": repeats, "questions": asked}
+                found = recommend(domain, epsilon=epsilon, users=number, **named)  # type: ignore[arg-type]
+                return found.expected_error
+            simulated = _of_reports(domain, number, randomizer, like, repeats)
+            return simulated if asked is None else with_questions(simulated, asked, like)
+
+        found = error(people)
+        if segments is None:
+            return found
+        return replace(found, segment=error(max(1, people // len(segments))))
+    local: dict[str, Any] = {"randomizer": randomizer}
+    local |= {"like": like} if questions is None else {}
     _refuse(where="reports. Leave neighbors out", **local)
     if unit is not None and most is None:
         raise ArgumentError("unit", "needs most: how many rows of one unit count")
@@ -204,6 +217,8 @@ def expected_error(
     domain, _ = with_bins(domain, release_bins(promise, by_segment=segments is not None))
     require_domain(domain)
     domain = (domain if segments is None else Segmented(domain, segments)).for_curator()
+    if questions is not None:
+        return _of_questions(domain, people, promise, read_questions(questions), shares, like)
     chosen: Mechanism = (
         recommended_mechanism(domain, promise, expected=expected)
         if mechanism is None
@@ -221,27 +236,42 @@ def expected_error(
     return _of_labels(domain, people, promise, chosen)
 
 
+def _of_questions(
+    domain: Domain,
+    people: int,
+    promise: Promise,
+    questions: Sequence[Question],
+    shares: Any,
+    like: Distribution | ArrayLike | None,
+) -> ExpectedError:
+    """Return the errors of released answers."""
+    budget = budget_shares(questions, shares)
+    asked: dict[Question, Fraction] = {
+        one: share for one, share in budget.items() if not isinstance(one, Curve)
+    }
+    if not asked:
+        raise ArgumentError("the curve alone is predicted without questions. Leave them out")
+    draws = QuestionDraws(domain, promise, asked)
+    draws.check()
+    return expected_answers(draws, people, question_columns(domain, like))
+
+
+def question_columns(
+    domain: Domain, like: Distribution | ArrayLike | None = None
+) -> Mapping[str, Vector]:
+    """Return the columns on which answers are predicted: masses of the bins, by kind."""
+    within = domain.domain if isinstance(domain, Segmented) else domain
+    if like is None and not within.ordered:
+        return populations(within.size)
+    return {kind: of(0) for kind, of in columns_of(within, like).items()}
+
+
 def _refuse(*, where: str, **given: Any) -> None:
     """Raise ArgumentError where an argument is given that is for something else."""
     for name, value in given.items():
         if value is not None:
             verb = "are" if name == "neighbors" else "is"
             raise ArgumentError(f"{name} {verb} for {where}")
-
-
-def _with_questions(
-    found: ExpectedError, questions: Sequence[Question | str], like: Distribution | ArrayLike | None
-) -> ExpectedError:
-    """Return the errors of reports with those of questions about them."""
-    domain = found.method.domain
-    if not domain.ordered:
-        raise ArgumentError("questions are predicted for numbers. For labels leave them out")
-    columns = {kind: of(0) for kind, of in columns_of(domain, like).items()}
-    asked = read_questions(questions)
-    _, errors = predicted_errors(found.method, asked, columns, users=found.people)
-    return replace(
-        found, questions={text: ErrorByKind(by_kind) for text, by_kind in errors.items()}
-    )
 
 
 def _of_reports(

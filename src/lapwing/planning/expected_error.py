@@ -12,7 +12,7 @@ from lapwing.decoders.decoder import Decoder, decoder_document
 from lapwing.documents import html_of, lines_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.questions import Mean, Question
+from lapwing.questions import Mean, Quantile, Question
 from lapwing.results.rounding import count_text, estimate_text, exact_text, length_writer, rounded
 
 USER_LIMIT = 10**9
@@ -68,13 +68,14 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
     return f"{estimate_text(100 * share, 2)} points"
 
 
-def question_error_text(question: Question, error: float, domain: Domain) -> str:
-    """Return the expected error of a question: of a mean in its unit, else in percentage points.
+def question_error_text(question: Question, error: ErrorByKind, domain: Domain) -> str:
+    """Return the expected error of a question, in its unit or in percentage points.
 
     Parameters
     ----------
     question : Question
-    error : float
+    error : ErrorByKind
+        On the columns of :attr:`ExpectedError.questions`.
     domain : Domain
 
     Examples
@@ -82,12 +83,15 @@ def question_error_text(question: Question, error: float, domain: Domain) -> str
     >>> from lapwing.protocol.domains.interval import Interval
     >>> from lapwing.questions import Mean, Share
     >>> ages = Interval(0, 100, bins=50)
-    >>> [question_error_text(each, 0.0123, ages) for each in (Mean(), Share(above=50))]
+    >>> error = ErrorByKind({"smooth": 0.0123})
+    >>> [question_error_text(each, error, ages) for each in (Mean(), Share(above=50))]
     ['0.012', '1.2 percentage points']
     """
-    if isinstance(question, Mean):
-        return length_writer(domain.unit, digits=2)(rounded(error, 2))
-    return f"{estimate_text(100 * error, 2)} percentage points"
+    in_units = isinstance(question, Quantile) and [*error.by_kind] == ["like"]
+    if isinstance(question, Mean) or in_units:
+        return length_writer(domain.unit, digits=2)(rounded(error.typical, 2))
+    ranks = " of rank" if isinstance(question, Quantile) else ""
+    return f"{estimate_text(100 * error.typical, 2)} percentage points{ranks}"
 
 
 SPREAD = 1.5
@@ -219,11 +223,12 @@ class ExpectedError(Mapping[str, ErrorByKind]):
     simultaneous_margin : float or None
         For a release of labels, the simultaneous 95 % margin of the noise of all shares.
     segment : ExpectedError or None
-        For a release by segment, the error within a segment, if all have the same number of people.
+        By segment, the error within a segment, if all have the same number of people.
     questions : mapping of str to ErrorByKind, or None
-        For reports of numbers with questions, the root mean square error of each, by its string
-        form. The error of a mean is in the unit of the values, that of a share in shares of the
-        people. That of a quantile is the error of the share below it, and so in ranks.
+        For reports with questions, the root mean square error of each, by its string form. The
+        error of a mean is in the unit of the values, that of a share in shares of the people. That
+        of a quantile is in the unit of the values on a column that was given as `like`. Without
+        one it is that of the share below it, and so in ranks.
 
     See Also
     --------
@@ -435,6 +440,6 @@ class Recommendation:
         for question in self.questions:
             known = (self.expected_error.questions or {}).get(str(question))
             if known is not None:
-                text = question_error_text(question, known.typical, self.randomizer.domain)
+                text = question_error_text(question, known, self.randomizer.domain)
                 facts[f"error, {question}"] = text
         return facts

@@ -20,7 +20,7 @@ from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.logs.exhaustive_scan import TILE_BITS
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.projections import simplex
 from lapwing.planning.defaults import FEW, decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind
@@ -245,20 +245,26 @@ def simulated_label_errors(
     randomizer: Randomizer, users: int, *, laws: Mapping[str, Vector], seed: int
 ) -> dict[str, ErrorByKind]:
     """Return the simulated errors of a randomizer and its recommended decoder, as above."""
+    gaps = {name: simulated_gaps(randomizer, users, law, seed=seed) for name, law in laws.items()}
+    l1 = {name: float(np.abs(each).sum(axis=1).mean()) for name, each in gaps.items()}
+    squared = {name: float(np.mean(np.square(each))) for name, each in gaps.items()}
+    return {"l1": ErrorByKind(l1), "mean_squared_error": ErrorByKind(squared)}
+
+
+def simulated_gaps(randomizer: Randomizer, users: int, law: Vector, *, seed: int) -> Matrix:
+    """Return errors of all shares in simulated surveys: float64 [surveys, size].
+
+    law: Shares of the population, float64 [size].
+    """
     decoder = decoder_without_band(randomizer)
     repeats = max(6, min(48, _SIMULATED // randomizer.domain.size))
     people, noise = (np.random.default_rng([seed, stream]) for stream in (0, 1))
-    l1: dict[str, float] = {}
-    squared: dict[str, float] = {}
-    for name, law in laws.items():
-        gaps = []
-        for _ in range(repeats):
-            counts = people.multinomial(users, law)
-            tally = simulate(randomizer, counts, rng=noise)
-            gaps.append(decoder.decode(randomizer.channel, tally).mass - counts / users)
-        l1[name] = float(np.mean([np.abs(gap).sum() for gap in gaps]))
-        squared[name] = float(np.mean(np.square(gaps)))
-    return {"l1": ErrorByKind(l1), "mean_squared_error": ErrorByKind(squared)}
+    gaps = []
+    for _ in range(repeats):
+        counts = people.multinomial(users, law)
+        tally = simulate(randomizer, counts, rng=noise)
+        gaps.append(decoder.decode(randomizer.channel, tally).mass - counts / users)
+    return np.array(gaps)
 
 
 def _decoded(option: Option, law: Vector, users: int, noise: Vector) -> Vector:

@@ -2,11 +2,12 @@
 
 The default mixture suits the whole curve and quantiles. Shares and histograms are answered better
 by one component of cells, at the edges of all of them together. A mean is answered better by a wave
-as narrow as the piecewise mechanism, from epsilon 2 on. Below, the default mixture is as accurate,
-and fine bins keep the interval of its mean short.
+as narrow as the piecewise mechanism. Below epsilon 1 the default mixture has the smaller error and
+the wave the shorter interval, so each gets half of the people.
 
 If the default mixture is one of several components, it gets half of the people. The others share
-the rest equally.
+the rest equally. From epsilon 8 on fine cells beside the edges tell more of the curve, and the
+mixture gets a fifth.
 """
 
 from __future__ import annotations
@@ -49,16 +50,23 @@ from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results.distribution import Distribution
 from lapwing.results.question_cells import cell_starts
 
-MEAN_EPSILON = 2
-"""From here on a wave for the mean beats the default mixture."""
+MEAN_EPSILON = 1
+"""From here on a wave alone is better for the mean than with the default mixture."""
 
-MEAN_BINS = 2048
-"""Bins for a mean: its interval reaches from one end of the bins to the other."""
+MEAN_BINS, FINE_MEAN_BINS = 2048, 4096
+"""Bins for a mean, and from epsilon 8 on: its interval reaches from one end of the bins to the
+other."""
 
 FEW_CELLS, MANY_CELLS = 32, 64
 """Most cells that are answered better one by one: at any epsilon, and where much is known."""
 
 MANY_PEOPLE = 200_000
+
+FINE_EPSILON = 8
+"""From here on cells of a 64th of the range are better than the default mixture for the curve."""
+
+LIKE = "like"
+"""The kind of a column that somebody names, on which quantiles have errors in their unit."""
 
 LEAST_BINS = 8
 """Bins that a multiscale wave needs."""
@@ -108,9 +116,9 @@ def question_design(
     if not domain.ordered:
         return QuestionDesign(domain, None, "")
     means = any(isinstance(each, Mean) for each in questions)
-    points = means and epsilon >= MEAN_EPSILON and not domain.circular
+    points = means and not domain.circular
     curve = any(isinstance(each, Curve | Quantile) for each in questions)
-    curve = curve or (means and not points)
+    curve = curve or (means and (domain.circular or epsilon < MEAN_EPSILON))
     cells = any(isinstance(each, Share | Histogram) for each in questions)
     starts = cell_starts(questions, chosen)
     if cells and len(starts) < 2:
@@ -126,12 +134,17 @@ def question_design(
         cells, curve, sentence = False, True, f"{many} {sentence}".rstrip()
     if not (cells or points):
         return QuestionDesign(chosen, None, sentence)
-    rest = (0.5 if curve else 1.0) / (cells + points)
+    kept = 0.5 if curve else 0.0
+    if curve and cells and epsilon >= FINE_EPSILON:
+        kept = 0.2
+        step = -(-chosen.size // MANY_CELLS)
+        starts = tuple(sorted({*starts, *range(0, chosen.size, step)}))
+    rest = (1 - kept) / (cells + points)
     table: list[Wave | OwnCells] = []
     said = []
     if curve:
-        table += [(kind, size, share / 2) for kind, size, share in _default(epsilon, chosen)]
-        said.append("the default mixture for the curve (50% of the people)")
+        table += [(kind, size, share * kept) for kind, size, share in _default(epsilon, chosen)]
+        said.append(f"the default mixture for the curve ({kept:.0%} of the people)")
     if cells:
         table.append(("cells", starts, rest))
         said.append(f"{len(starts)} cells with the edges that are asked ({rest:.0%} of the people)")
@@ -177,11 +190,11 @@ def next_design(
     design = question_design(domain, epsilon, questions, users=users or answer.reports)
     if design.components is None:
         return planned
-    usual = _default(epsilon, domain)
-    halves = tuple((kind, size, share / 2) for kind, size, share in usual)
-    kept = design.components
-    if kept[: len(usual)] == halves:
-        new: list[Any] = [(*row[:2], row[2] / 2) for row in planned.components or usual]
+    kept, usual = design.components, _default(epsilon, domain)
+    curve = kept[: len(usual)]
+    if [row[:2] for row in curve] == [row[:2] for row in usual]:
+        part = math.fsum(share for *_, share in curve)
+        new: list[Any] = [(*row[:2], row[2] * part) for row in planned.components or usual]
         kept = (*new, *kept[len(usual) :])
     return MultiscaleWave(domain, epsilon, components=kept)
 
@@ -214,7 +227,7 @@ def _with_bins(
     if few and len({edge for each in questions for edge in each.edges(chosen)}) < most:
         wanted = FEW_BINS
     if any(isinstance(each, Mean) for each in questions) and not domain.circular:
-        wanted = MEAN_BINS
+        wanted = FINE_MEAN_BINS if epsilon >= FINE_EPSILON else MEAN_BINS
     chosen, sentence = with_bins(domain, wanted)
     cells = math.lcm(
         *(each.bins for each in questions if isinstance(each, Histogram) and each.bins)
@@ -252,14 +265,29 @@ def _with_edges(domain: Domain, questions: Sequence[Question]) -> tuple[Domain, 
 
 
 @one_thread
-def predicted_errors(
+def predicted_distances(
+    randomizer: Randomizer, columns: Mapping[str, Vector], *, users: int
+) -> dict[str, dict[str, float]]:
+    """Return the expected distances to the respondents, by distance and kind of column."""
+    distances: dict[str, dict[str, float]] = {"wasserstein": {}, "kolmogorov_smirnov": {}}
+    for kind, mass in columns.items():
+        risk = CurveRisk(randomizer.domain, mass)
+        information = users * risk.information(randomizer.channel)
+        found = risk.errors(information, risk.prior(information), people=users)
+        for distance, error in zip(distances, found, strict=True):
+            distances[distance][kind] = error
+    return distances
+
+
+@one_thread
+def question_errors(
     randomizer: Randomizer,
     questions: Sequence[Question],
     columns: Mapping[str, Vector],
     *,
     users: int,
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Return the expected distances, and the expected error of each question, by kind of column.
+) -> dict[str, dict[str, float]]:
+    """Return the expected error of each question, by its string form and kind of column.
 
     Near a column the posterior is Gaussian, and each question but a quantile is a sum of masses. So
     its error is known without decoding anything.
@@ -275,25 +303,34 @@ def predicted_errors(
 
     Returns
     -------
-    (dict, dict)
-        By distance and kind. By the string form of the question and kind: the root mean square
-        error, in the unit of :class:`lapwing.planning.ExpectedError`.
+    dict
+        Root mean square errors, in the unit of :class:`lapwing.planning.ExpectedError`.
     """
     domain = randomizer.domain
-    distances: dict[str, dict[str, float]] = {"wasserstein": {}, "kolmogorov_smirnov": {}}
     errors: dict[str, dict[str, float]] = {str(each): {} for each in questions}
     for kind, mass in columns.items():
         risk = CurveRisk(domain, mass, starts=cell_starts(questions, domain))
         information = users * risk.information(randomizer.channel)
         prior = risk.prior(information)
-        found = risk.errors(information, prior, people=users)
-        for distance, error in zip(distances, found, strict=True):
-            distances[distance][kind] = error
         for each in questions:
             rows = _weights(each, domain, mass)
-            deviations = risk.linear_errors(information, prior, rows, people=users)
-            errors[str(each)][kind] = float(np.sqrt(np.mean(deviations**2)))
-    return distances, errors
+            found = risk.linear_errors(information, prior, rows, people=users)
+            if isinstance(each, Quantile) and kind == LIKE:
+                found = _in_units(each.probabilities, found, domain, mass)
+            errors[str(each)][kind] = float(np.sqrt(np.mean(found**2)))
+    return errors
+
+
+def _in_units(
+    probabilities: Sequence[float], ranks: Vector, domain: Domain, mass: Vector
+) -> Vector:
+    """Return by how much quantiles of a column move when their ranks move: half of both ways."""
+    held = domain.left.size
+    below = np.append(0.0, np.cumsum(mass[:held]) / mass[:held].sum())
+    edges = np.append(domain.left[0], domain.right)
+    ends = [np.interp(probabilities + side * ranks, below, edges) for side in (-1, 1)]
+    moved: Vector = (ends[1] - ends[0]) / 2
+    return moved
 
 
 def _weights(question: Question, domain: Domain, mass: Vector) -> Matrix:

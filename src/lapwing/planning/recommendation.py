@@ -32,7 +32,7 @@ from lapwing.errors import (
     MismatchError,
     PrivacyWarning,
 )
-from lapwing.linear.arrays import as_numbers
+from lapwing.linear.arrays import Vector, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import (
     BINS_FOR_ATOMS,
@@ -55,17 +55,28 @@ from lapwing.planning.expected_error import (
     Recommendation,
     people_needed,
 )
-from lapwing.planning.label_recommendation import categorical_choice, least_variance
+from lapwing.planning.label_recommendation import (
+    LABEL_LIMIT,
+    categorical_choice,
+    least_variance,
+    simulated_gaps,
+)
 from lapwing.planning.pair_recommendation import DISTANCE, recommend_pairs
 from lapwing.planning.planned_parts import planned_parts
-from lapwing.planning.question_design import predicted_errors, question_design
+from lapwing.planning.question_design import (
+    predicted_distances,
+    question_design,
+    question_errors,
+)
 from lapwing.planning.simulation import KINDS, Column, reference_family, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.product import Product
+from lapwing.protocol.domains.ranges import symbol_places
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.questions import Question, read_questions
+from lapwing.questions import Question, label_of, read_questions
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
@@ -223,9 +234,9 @@ def recommend(
         limit.
     questions : sequence of Question or str, optional
         Questions of :mod:`lapwing.questions` for the result, or their strings. The design then
-        suits them: cells for shares and histograms, a narrow wave for a
-        mean from epsilon 2 on. Other questions get wider intervals. With ``Curve()`` among them
-        the default design gets half of the people. Default: the whole curve.
+        suits them: cells for shares and histograms, a narrow wave for a mean. Other questions get
+        wider intervals. With ``Curve()`` among them, or a mean below epsilon 1, the default design
+        gets half of the people. Default: the whole curve.
 
     Returns
     -------
@@ -385,6 +396,8 @@ def _for_questions(
 ) -> Recommendation:
     """Return the recommendation for questions."""
     design = question_design(domain, epsilon, questions, users=users or 1)
+    if isinstance(like, Distribution):
+        like = masses_on(like, design.domain)
     if design.components is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # it was given
@@ -397,39 +410,56 @@ def _for_questions(
                 seed=seed,
                 **rest,
             )
-        found = replace(found, reason=f"{found.reason} {design.reason}".rstrip())
-        if not design.domain.ordered:
-            return replace(found, questions=questions)
-        randomizer, people = found.randomizer, found.users
-    else:
-        given = [name for name, value in rest.items() if value not in (None, "typical", False)]
-        if given:
-            raise ArgumentError(
-                f"{given[0]} is about the whole curve, and the questions do not ask for it alone. "
-                "Leave it out" + (", and give users" if "error" in given else "")
-            )
-        assert users is not None
-        randomizer = MultiscaleWave(design.domain, epsilon, components=design.components)
-        people = int(users)
-    columns = {kind: of(0) for kind, of in columns_of(randomizer.domain, like).items()}
-    distances, errors = predicted_errors(randomizer, questions, columns, users=people)
-    known = {text: ErrorByKind(by_kind) for text, by_kind in errors.items()}
-    if design.components is None:
-        return replace(
-            found,
-            questions=questions,
-            expected_error=replace(found.expected_error, questions=known),
+        error = with_questions(found.expected_error, questions, like)
+        reason = f"{found.reason} {design.reason}".rstrip()
+        return replace(found, questions=questions, expected_error=error, reason=reason)
+    given = [name for name, value in rest.items() if value not in (None, "typical", False)]
+    if given:
+        raise ArgumentError(
+            f"{given[0]} is about the whole curve, and the questions do not ask for it alone. "
+            "Leave it out" + (", and give users" if "error" in given else "")
         )
-    error = ExpectedError(
-        randomizer,
-        people,
-        {distance: ErrorByKind(by_kind) for distance, by_kind in distances.items()},
-        "formula",
-        questions=known,
-    )
+    assert users is not None
+    randomizer = MultiscaleWave(design.domain, epsilon, components=design.components)
+    columns = _masses(randomizer.domain, like)
+    distances = predicted_distances(randomizer, columns, users=int(users))
+    known = {distance: ErrorByKind(by_kind) for distance, by_kind in distances.items()}
+    error = ExpectedError(randomizer, int(users), known, "formula")
+    error = with_questions(error, questions, like)
     return Recommendation(
         randomizer, recommended_decoder(randomizer), error, design.reason, questions
     )
+
+
+def with_questions(
+    found: ExpectedError, questions: Sequence[Question], like: Distribution | ArrayLike | None
+) -> ExpectedError:
+    """Return expected errors of reports with those of questions about them.
+
+    Labels have the root of the mean squared error of a share. On a column like a given one the
+    reports are simulated. Where labels are searched, nothing is predicted.
+    """
+    domain, people = found.method.domain, found.people
+    errors: dict[str, ErrorByKind] = {}
+    if domain.ordered:
+        columns = _masses(domain, like)
+        predicted = question_errors(found.method, questions, columns, users=people)
+        errors = {text: ErrorByKind(by_kind) for text, by_kind in predicted.items()}
+    elif like is not None and domain.size <= LABEL_LIMIT:
+        gaps = simulated_gaps(found.method, people, _masses(domain, like)["like"], seed=0)
+        for each in questions:
+            (symbol,) = domain.index([label_of(str(each.label), domain, name="label")])  # type: ignore[union-attr]
+            error = float(np.sqrt(np.mean(gaps[:, symbol] ** 2)))
+            errors[str(each)] = ErrorByKind({"like": error})
+    elif "mean_squared_error" in found:
+        squared = found["mean_squared_error"].by_kind
+        roots = ErrorByKind({kind: math.sqrt(each) for kind, each in squared.items()})
+        errors = {str(each): roots for each in questions}
+    return replace(found, questions=errors) if errors else found
+
+
+def _masses(domain: Domain, like: Distribution | ArrayLike | None) -> dict[str, Vector]:
+    return {kind: column(0) for kind, column in columns_of(domain, like).items()}
 
 
 def _check_target(users: Any, error: Any) -> None:
@@ -476,6 +506,27 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
         raise ArgumentError("like", "must have a positive sum", f"{mass.sum():g}")
     mass = mass / mass.sum()
     return {"like": lambda repeat: mass}
+
+
+def masses_on(like: Distribution, domain: Domain) -> Vector:
+    """Return the masses of a distribution in the bins of another domain of the same values.
+
+    Raises MismatchError when the two have other values: labels, units or ranges.
+    """
+    other = like.domain
+    if other.to_document() == domain.to_document():
+        return like.mass
+    ends = [
+        (each.unit, each.low, each.high) if isinstance(each, Interval) else None
+        for each in (domain, other)
+    ]
+    if ends[0] is None or ends[0] != ends[1]:
+        raise MismatchError("like must be a distribution of the same values, with the same range")
+    starts, stops = symbol_places(domain)
+    below = [like.cumulative.up_to(each) for each in (starts, stops)]
+    masses = np.zeros(domain.size)
+    masses[: starts.points.size] = below[1] - below[0]
+    return np.maximum(masses, 0.0)
 
 
 @dataclass(frozen=True)

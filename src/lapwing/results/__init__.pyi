@@ -7,5 +7,6 @@ from .joint_difference import JointDifference as JointDifference
 from .joint_distribution import JointDistribution as JointDistribution
 from .joint_uncertainty import JointUncertainty as JointUncertainty
 from .question_answers import Answer as Answer
+from .question_release import QuestionRelease as QuestionRelease
 from .series import Series as Series
 from .signed_estimate import SignedEstimate as SignedEstimate

@@ -360,7 +360,9 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
         "decoded": "from all weeks" if answer["smoothed"] else "each from the weeks up to it",
         **{f"gap {week['week']}": gap for week, gap in _with_joined_gaps(answer) if gap},
     }
-    if answer["ordered"]:
+    if answer["ordered"] and not (answer["circular"] or "q50" in weeks[0]):
+        facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {answer['about']}"
+    elif answer["ordered"]:
         write = number_writer(answer["unit"])
         counted = [week for week in weeks if week["week"] not in answer["gaps"]]
         what, columns = "median", ("q50", "median")
@@ -589,6 +591,11 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
         plain = number_writer("number")
         length = ("" if week["R"] is None else plain(week["R"]) for week in weeks)
         columns["mean resultant length R"] = list(length)
+    elif answer["ordered"] and "q50" not in weeks[0]:
+        for name in weeks[0]:
+            if f"{name}_low" in weeks[0]:
+                how = write if name == "mean" or name.startswith("quantile") else percent
+                columns[name] = [_asked_cell(_week_row(week, name, name), how) for week in weeks]
     elif answer["ordered"]:
         for header, name in (("10 %", "q10"), ("median", "q50"), ("90 %", "q90")):
             numbers(header, name)
@@ -601,6 +608,14 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     return TextTable(
         title, list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
     )
+
+
+def _asked_cell(row: Mapping[str, Any], write: NumberWriter) -> str:
+    """Return an answer of a week with its interval. A date is a string already."""
+    if isinstance(row["value"] or row["low"], str):
+        ends = f"{row['low']} to {row['high']}"
+        return with_interval(row["value"] or NONE, NONE if row["low"] is None else ends)
+    return with_interval(number_text(row, write, none=""), interval_text(row, write))
 
 
 def _with_joined_gaps(answer: SeriesAnswer) -> list[tuple[dict[str, Any], str | None]]:

@@ -1,10 +1,10 @@
 """The exact whole numbers that answer a question, and how far one person moves them.
 
 A share and a mean are two weighted sums of the rows. Where the number of rows is public, they are
-the signed sum and the number of missing values, which then costs nothing: a row that becomes
-missing moves the signed sum by half of what another value can. Where it is secret, they are the
-sum of weights and the sum of what is left of the largest weight. A row moves both together by one
-largest weight. A histogram is the counts of its cells. A quantile has utilities of bins.
+the signed sum and the number of missing values. That number then costs nothing. A row that becomes
+missing moves the signed sum by half of what another value can. Where the number is secret, they are
+the sum of weights and the sum of what is left of the largest weight. A row moves both together by
+one largest weight. A histogram is the counts of its cells. A quantile has utilities of bins.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def within(domain: Domain) -> Any:
 
 @dataclass(frozen=True)
 class AskedNumbers:
-    """What one question needs from the exact counts of a curator.
+    """The numbers of one question, from the exact counts of a curator.
 
     question: One that is not the curve.
     domain: The curator's domain, with its bins and perhaps by segment.
@@ -112,6 +112,11 @@ class AskedNumbers:
         return range_symbols(asked, counting_domain(within(self.domain), (asked,)))
 
     @property
+    def cells(self) -> int:
+        """Number of cells of a histogram."""
+        return len(self._ranges)
+
+    @property
     def rest(self) -> bool:
         """Whether a histogram leaves values out, which are a cell of their own then."""
         held: int = counting_domain(within(self.domain), (self.question,)).left.size
@@ -129,9 +134,10 @@ class AskedNumbers:
     @property
     def noises(self) -> int:
         """Numbers of noise for each segment."""
-        if isinstance(self.question, Quantile):
-            return self.numbers * within(self.domain).left.size
-        return self.numbers
+        if not isinstance(self.question, Quantile):
+            return self.numbers
+        bins: int = within(self.domain).left.size
+        return self.numbers * bins
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -265,7 +271,7 @@ def counting_domain(
     if not inside.size:
         return domain
     return Interval(
-        edges=np.union1d(domain.bin_edges, inside),
+        edges=np.union1d(domain.bin_edges, inside).tolist(),
         circular=domain.circular,
         atoms=domain.atoms,
         outside=None if domain.circular else domain.outside,

@@ -101,6 +101,36 @@ def figure_of(*pictures: Picture, title: str | None = None, label: str | None = 
     return figure
 
 
+def dots_figure(
+    panels: list[tuple[list[tuple[str, Any, Any, Any]], Unit | None]], *, title: str
+) -> Any:
+    """Return a figure with a dot and its interval for each number, a panel for each unit.
+
+    panels: Rows of a name, a point or None, and the ends of its interval, which may be infinite.
+        With the unit of the numbers, or None for shares.
+    """
+    height = sum(0.6 + 0.35 * len(rows) for rows, _ in panels)
+    figure = new_figure((7.2, height + 0.6))
+    ratios = [1 + len(rows) for rows, _ in panels]
+    axes = figure.subplots(len(panels), squeeze=False, height_ratios=ratios)[:, 0]
+    for ax, (rows, unit) in zip(axes, panels, strict=True):
+        ends = [end for row in rows for end in row[1:] if end is not None and math.isfinite(end)]
+        for place, (_, point, low, high) in enumerate(rows):
+            ax.plot(np.clip([low, high], min(ends), max(ends)), [place] * 2, color=ESTIMATE)
+            if point is not None:
+                ax.plot(point, place, "o", color=ESTIMATE, markersize=6)
+        _name_bars(ax, [name for name, *_ in rows])
+        if unit is None:
+            ax.xaxis.set_major_formatter(write_percent)
+        elif unit != "number":
+            ax.locator_params(axis="x", nbins=5)
+            ax.xaxis.set_major_formatter(lambda number, _, unit=unit: to_text(number, unit=unit))
+        ax.grid(axis="x", alpha=0.25, linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_title(wrapped(title), loc="left", fontsize=10)
+    return figure
+
+
 def write_picture(figure: Any, stream: IO[bytes], *, kind: Literal["png", "svg", "pdf"]) -> None:
     """Write a figure. The same figure gives the same bytes."""
     import matplotlib

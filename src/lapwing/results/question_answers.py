@@ -275,10 +275,12 @@ def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, 
     Returns
     -------
     tuple of Question
-        Empty where the curve is asked, alone or by the survey.
+        Empty where the curve is asked, alone or by the survey. Also of labels, unless asked here:
+        the shares of all of them are as well known.
     """
     if not asks:
-        return () if asks_curve(result.provenance) else asked_in(result.provenance)
+        curve = not result.domain.ordered or asks_curve(result.provenance)
+        return () if curve else asked_in(result.provenance)
     asked = tuple(map(read, asks))
     return () if asked == (Curve(),) else asked
 
@@ -298,7 +300,8 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
         return [_share(row)]
     if isinstance(asked, Histogram):
         cells = [
-            AskedRange(*(place_text(end, domain) for end in ends)) for ends in asked.cells(domain)
+            AskedRange(place_text(low, domain), place_text(high, domain))
+            for low, high in asked.cells(domain)
         ]
         return [_share(range_row(result, each, **how)) for each in cells]
     if isinstance(asked, Mean):

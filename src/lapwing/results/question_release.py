@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from lapwing.declared import Declared, From, Later
 from lapwing.documents import Stored
@@ -71,8 +70,8 @@ def pure_epsilon(promise: Promise) -> Fraction:
         return promise.epsilon
     if promise.rho is not None:
         return Fraction(math.isqrt(math.floor(2 * promise.rho * _FINE**2)), _FINE)
-    half = float(promise.mu or 0) / 2
-    epsilon = math.log(ndtr(half)) - math.log(ndtr(-half))
+    place = float(promise.mu or 0) / math.sqrt(8)
+    epsilon = math.log(math.erfc(-place)) - math.log(math.erfc(place))
     return Fraction(math.floor(epsilon * (1 - 2.0**-30) * _FINE), _FINE)
 
 

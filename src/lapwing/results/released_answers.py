@@ -1,8 +1,8 @@
 """Answers of a release to its questions, each with an exact interval about the people in the data.
 
 A share ``x`` is where a linear statistic of two noisy numbers is zero: ``a X + b Y`` of two noises
-with known weights. The interval holds each ``x`` at which the statistic is not too far from zero
-for these noises (Fieller, 1954), so no approximate division takes part.
+with known weights. The interval holds each ``x`` at which these noises explain the distance of the
+statistic from zero (Fieller, 1954). So no approximate division takes part.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.fft import next_fast_len
-from scipy.special import ndtr
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
@@ -136,42 +134,50 @@ def _in_units(entry: _Entry, domain: Any) -> _Entry:
     return one, low, high
 
 
+def share_points(
+    numbers: AskedNumbers, mine: Any, people: int | None, noise: Noise | None, *, sites: int = 1
+) -> list[float]:
+    """Return the share of each cell, or the weighted share of one, between 0 and 1.
+
+    noise: None for exact numbers.
+    """
+    given, top = [int(each) for each in mine], numbers.top
+    cells, total = given[:1], sum(given)
+    if numbers.public:
+        # A number of missing values that noise explains is none.
+        beyond = 0.0 if noise is None else _NOBODY * math.sqrt(sites) * float(noise.scale)
+        total = (people or 0) * top - (given[-1] if given[-1] > beyond else 0)
+    if isinstance(numbers.question, Histogram):
+        cells = given[: numbers.cells]
+    elif numbers.public:
+        cells, total = [given[0] + total], 2 * total  # the signed sum, and half of the whole
+    return [min(1.0, max(0.0, each / max(1, total))) for each in cells]
+
+
 def _shares(
     numbers: AskedNumbers, mine: Any, people: int | None, noise: Noise, sites: int, missed: float
 ) -> list[tuple[float, float, float]]:
-    """Return the share of each cell, or the weighted share of one, with its interval."""
-    given = [int(each) for each in mine]
-    top, public, noises = numbers.top, numbers.public, (sites, sites)
-    whole = (people or 0) * top
-    unseen = given[-1] if public else 0
-    # A number of missing values that noise explains is none.
-    none = public and unseen <= _NOBODY * math.sqrt(sites) * float(noise.scale)
-    present = whole if none else whole - unseen
-    cells: list[tuple[int, int, Callable[[float], tuple[float, float]]]]
-    if isinstance(numbers.question, Histogram):
-        others = given[:-1] if public else given
-        count = len(numbers.question.ranges(within(numbers.domain)))
-        noises = noises if public else (sites, sites * max(1, len(others) - 1))
-        total = sum(others)
-        if public:
-            cells = [(each, whole - unseen, lambda x: (1.0, x)) for each in others[:count]]
-        else:
-            cells = [(each, total, lambda x: (1 - x, x)) for each in others[:count]]
-        points = [each / max(1, present if public else total) for each in others[:count]]
-    elif public:
-        # The signed sum Y over 2 n, and a half.
-        cells = [(given[0] + whole - unseen, 2 * (whole - unseen), lambda x: (1.0, abs(2 * x - 1)))]
-        points = [0.5 + given[0] / max(1, 2 * present)]
-    else:
-        total = given[0] + given[1]
-        cells = [(given[0], total, lambda x: (1 - x, x))]
-        points = [given[0] / max(1, total)]
-    found = []
-    for (sum_of, total, weights), point in zip(cells, points, strict=True):
-        at = min(1.0, max(0.0, point))
-        low, high = _interval(sum_of, total, weights, noise, noises, missed, at)
-        found.append((at, low, high))
-    return found
+    """Return each share with its interval."""
+    given, noises = [int(each) for each in mine], (sites, sites)
+    histogram = isinstance(numbers.question, Histogram)
+    cells, total = given[: numbers.cells if histogram else 1], sum(given)
+    if numbers.public:
+        total = (people or 0) * numbers.top - given[-1]
+    elif histogram:
+        noises = (sites, sites * max(1, len(given) - 1))
+    if numbers.public and not histogram:
+        cells, total = [given[0] + total], 2 * total
+
+    def weights(x: float) -> tuple[float, float]:
+        if not numbers.public:
+            return 1 - x, x
+        return 1.0, x if histogram else abs(2 * x - 1)
+
+    points = share_points(numbers, given, people, noise, sites=sites)
+    return [
+        (point, *_interval(sum_of, total, weights, noise, noises, missed, point))
+        for sum_of, point in zip(cells, points, strict=True)
+    ]
 
 
 def _interval(
@@ -213,7 +219,7 @@ def noise_beyond(
         variance = noise.variance * (one**2 * copies[0] + other**2 * copies[1])
         if not variance:
             return float(distance == 0)
-        return 2 * float(ndtr(-distance / math.sqrt(variance)))
+        return math.erfc(distance / math.sqrt(2 * variance))
     if one < other:
         one, other, copies = other, one, (copies[1], copies[0])
     step = max(1, math.ceil(noise.scale / _FINE_SCALE))
@@ -234,6 +240,8 @@ def _sum_masses(scale: float, copies: int) -> tuple[Vector, Vector]:
     one = math.tanh(0.5 / scale) * np.exp(-np.abs(places) / scale)
     if copies == 1:
         return places, one
+    from scipy.fft import next_fast_len  # not needed to import lapwing
+
     size = next_fast_len(2 * places.size)
     around = np.roll(np.append(one, np.zeros(size - one.size)), -reach)
     masses = np.fft.irfft(np.fft.rfft(around).real ** copies, size)
@@ -266,21 +274,29 @@ def _quantiles(
     if level != LEVEL:
         raise ArgumentError("level", f"must be {LEVEL} for quantiles: two draws fix it", str(level))
     domain = within(release.domain)
-    first, last = held_values(domain)
     length = float(domain.high - domain.low)
     epsilon = float(pure_share(release, part))
     few = numbers.public and (release.people or 0) * epsilon < FEW
     rows = []
-    for pair in np.sort(mine.reshape(-1, 2), axis=1):
-        start, stop = map(int, pair)
-        low, high = float(first[start]), float(last[stop])
-        middle = (low + high) / 2
-        middle = math.floor(middle) if domain.whole else middle
+    for (start, stop), (low, middle, high) in zip(
+        np.sort(mine.reshape(-1, 2), axis=1), chosen_places(domain, mine), strict=True
+    ):
         value = None if few or high - low >= WIDE * length else middle
         below, above = start == domain.below_index, stop == domain.above_index
         ends = -math.inf if below else low, math.inf if above else high
         rows.append(_in_units((value, *ends), domain))
     return rows
+
+
+def chosen_places(domain: Any, mine: Any) -> list[tuple[float, float, float]]:
+    """Return the low end, the middle and the high end of each pair of chosen bins."""
+    first, last = held_values(domain)
+    found = []
+    for start, stop in np.sort(mine.reshape(-1, 2), axis=1):
+        low, high = float(first[start]), float(last[stop])
+        middle = (low + high) / 2
+        found.append((low, math.floor(middle) if domain.whole else middle, high))
+    return found
 
 
 def pure_share(release: QuestionRelease, part: QuestionPart) -> Any:

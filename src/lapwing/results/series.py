@@ -23,6 +23,7 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
+from lapwing.questions import Histogram, Question, Share
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import facts_of
 from lapwing.results.answers import series_answer
@@ -32,6 +33,7 @@ from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, StoredResult, is_exact
 from lapwing.results.intervals import has_middle
+from lapwing.results.question_answers import in_place_of_curve, question_table
 from lapwing.results.readable import Columns, TabularResult, about_column, equal_results, frame_of
 from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.results.series_change import SeriesChange
@@ -39,6 +41,7 @@ from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import values_of
 from lapwing.results.timeline import (
     Timeline,
+    answer_timeline,
     label_timeline,
     panels_of,
     quantile_timeline,
@@ -398,6 +401,10 @@ class Series(StoredResult):
         Numbers have `mean`, quantiles (`q10` and so on), and `median_low` and `median_high`, the
         pointwise interval of the median.
 
+        If the surveys ask the same questions and not the curve, the columns of numbers are their
+        answers. Each answer has a column of its name, and its pointwise interval in two that end in
+        ``_low`` and ``_high``.
+
         Labels have a column for the share of each of the largest, and its interval in two columns
         that end in ``_low`` and ``_high``. If a column has the name of another one, all three
         columns of its label get the suffix ``_share``. The intervals hold for all labels of one
@@ -417,6 +424,11 @@ class Series(StoredResult):
         if circle is not None:
             shown |= self._directions(circle, level, target)
             kinds = [None if low is None else "pointwise" for low in shown["mean_low"]]
+            return {**shown, **self._named(kinds, target)}
+        asked = self._asked()
+        if asked:
+            shown |= self._answers(asked, level, target)
+            kinds = ["pointwise" if found and found.uncertainty else None for found in self._found]
             return {**shown, **self._named(kinds, target)}
         if self.domain.ordered:
             for name, values in self._quantiles(level, target).items():
@@ -473,6 +485,31 @@ class Series(StoredResult):
                 values.append(value)
         return columns
 
+    @property
+    def _found(self) -> list[Distribution | None]:
+        """The distribution of each week. None where nobody reported."""
+        return [week.distribution for week in self.weeks]
+
+    def _asked(self) -> tuple[Question, ...]:
+        """Return what all weeks ask in place of the curve."""
+        asked = {in_place_of_curve(found) for found in self._made_of}
+        return asked.pop() if len(asked) == 1 and self.domain.ordered else ()
+
+    def _answers(self, asked: Sequence[Question], level: float, target: Target) -> Columns:
+        """Return the columns of the answers to questions, None in gaps."""
+        how: dict[str, Any] = {"level": level, "target": target}
+        weeks = [
+            None if found is None else [found.answer(each, **how) for each in asked]
+            for found in self._found
+        ]
+        tables = [None if each is None else question_table(each, self.domain) for each in weeks]
+        columns: Columns = {}
+        for place, row in enumerate(next(each for each in tables if each is not None)):
+            for end in ("value", "low", "high"):
+                name = row["question"] if end == "value" else f"{row['question']}_{end}"
+                columns[name] = [each and each[place][end] for each in tables]
+        return columns
+
     def _largest(self) -> list[tuple[str, int]]:
         masses = [week.distribution.mass for week in self.weeks if week.distribution]
         order = np.argsort(-np.mean(masses, axis=0), kind="stable")[:LABELS]
@@ -515,6 +552,9 @@ class Series(StoredResult):
         """
         marks = tuple(change.week for change in self.changes)
         found = [week.distribution for week in self.weeks]
+        shares = [each for each in self._asked() if isinstance(each, Share | Histogram)]
+        if shares:
+            return answer_timeline(self.names, self._answers(shares, **how), marks)
         circle = Circle.of_domain(self.domain)
         if circle is not None:
             return quarter_timeline(self.names, found, circle, marks, **how)
@@ -537,9 +577,9 @@ class Series(StoredResult):
         Parameters
         ----------
         kind : {"timeline", "weeks"}
-            "timeline" (default): quantiles over time with their intervals. For labels and for the
-            quarters of a circle it is shares over time. "weeks": a small picture of every week,
-            alongside the week before it.
+            "timeline" (default): quantiles over time with their intervals. For labels, for the
+            quarters of a circle and if the surveys ask for shares it is shares over time. "weeks":
+            a small picture of every week, alongside the week before it.
         detail : {"resolved", "all"}
             Small pictures in steps that the reports of every week can distinguish (default), or
             every bin.

@@ -144,6 +144,21 @@ def label_timeline(
     return Timeline(names, tuple(tracks), marks, None)
 
 
+def answer_timeline(
+    names: list[str], columns: Mapping[str, Sequence[Any]], marks: tuple[int, ...]
+) -> Timeline:
+    """Return answers over time that are shares.
+
+    columns: A column for each answer, and two for its interval that end in "_low" and "_high".
+    """
+    tracks = []
+    for name in columns:
+        if f"{name}_low" in columns:
+            ends = (columns[each] for each in (name, f"{name}_low", f"{name}_high"))
+            tracks.append(Track(name, *(np.array(end, dtype=np.float64) for end in ends)))
+    return Timeline(names, tuple(tracks), marks, None)
+
+
 def quarter_timeline(
     names: list[str],
     weeks: Sequence[Distribution | None],

@@ -48,6 +48,8 @@ class Key(NamedTuple):
     reports: int
     number: int = 0
     """Of the epoch: one that was created again has another, though it may have as many reports."""
+    tag: str = ""
+    """A hash of the survey's document, whose questions may change."""
 
 
 class Material(NamedTuple):

@@ -359,11 +359,11 @@ class Results:
             raise _too_few(minimum)
         looks[fingerprint, epoch] = look
         if segment is None:
-            return Key(fingerprint, epoch, None, look.total, look.epoch)
+            return Key(fingerprint, epoch, None, look.total, look.epoch, kept.tag)
         if segment not in look.visible:
             least = max(minimum, kept.survey.segment_minimum)
             raise _too_few(least) if look.reports[segment] < least else _beside_few(least)
-        return Key(fingerprint, epoch, segment, look.reports[segment], look.epoch)
+        return Key(fingerprint, epoch, segment, look.reports[segment], look.epoch, kept.tag)
 
     async def _decoded(self, documents: Mapping[Key, bytes], order: Order) -> DecodingAnswer:
         started = time.perf_counter()

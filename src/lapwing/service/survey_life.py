@@ -254,9 +254,10 @@ class SurveyLife:
     async def create(self, fingerprint: str, sent: NewSurvey) -> bool:
         """Keep a survey as a draft, or publish it with an epoch. Return whether it is new.
 
-        The terms of a survey that exists do not change. Its text for people does, when the
-        document has one and no epoch can be answered. The former text is kept once an epoch has
-        opened. The fingerprint is that of the address, which must be the survey's own.
+        The terms of a survey that exists do not change. The questions of its results do, and its
+        text for people when the document has one and no epoch can be answered. The former text is
+        kept once an epoch has opened. The fingerprint is that of the address, which must be the
+        survey's own.
         """
         if isinstance(sent.epoch, NewEpoch):
             return await self._add(fingerprint, sent, sent.epoch)
@@ -269,7 +270,8 @@ class SurveyLife:
                 )
                 return True
             _check_terms(kept, wanted)
-            if Survey.from_json(wanted.document).notice not in ({}, kept.survey.notice):
+            said, known = Survey.from_json(wanted.document), kept.survey
+            if said.notice not in ({}, known.notice) or said.questions not in ((), known.questions):
                 now = int(self._clock())
                 await self._change(
                     "survey text changed",

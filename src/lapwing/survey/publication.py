@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.segment_curves import (
@@ -19,27 +19,21 @@ from lapwing.decoders.releases.segment_curves import (
     table_of_curves,
 )
 from lapwing.documents import Stored, html_of
-from lapwing.errors import ArgumentError, MismatchError, PrivacyError, WeakAnswerWarning
-from lapwing.linear.arrays import Values
+from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
 from lapwing.linear.memoized import cached_property
-from lapwing.planning.chosen_bins import advice_on, with_bins
 from lapwing.planning.release_choice import Choice
 from lapwing.planning.release_defaults import (
     mechanism_choice,
-    release_bins,
     release_decoder,
 )
-from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Guarantee, Neighbors, american, weakest_standing
+from lapwing.privacy.guarantee import Guarantee, weakest_standing
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
-from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.exact_counts import ExactCounts, require_one_column
-from lapwing.protocol.messages.unit_rows import require_column, unit_named
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release, check_unit
 from lapwing.registry import MECHANISMS
 from lapwing.results.band import Target
@@ -48,6 +42,8 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
 from lapwing.results.timeline import segments_figure
 from lapwing.results.weak_parameters import warn_of_parameters
+
+Drawn = TypeVar("Drawn")
 
 _NAMED = 5
 """Segments that a warning names."""
@@ -212,156 +208,6 @@ class Publication(Stored):
         return html_of(facts)
 
 
-@american
-def release(
-    values: Values | ExactCounts,
-    domain: Domain | None = None,
-    *,
-    neighbors: Neighbors,
-    epsilon: ExactNumber | None = None,
-    delta: ExactNumber = 0,
-    mu: ExactNumber | None = None,
-    rho: ExactNumber | None = None,
-    mechanism: Mechanism | str | None = None,
-    expected: int | None = None,
-    by: Values | None = None,
-    segments: Sequence[str | int] | None = None,
-    texts: Texts = "iso",
-    unit: Values | None = None,
-    most: int | None = None,
-    ledger: LedgerFile | Path | str | None = None,
-    name: str = "release",
-    rng: RandomSource | None = None,
-) -> Publication:
-    """Publish the distribution of raw values once, under central differential privacy.
-
-    Parameters
-    ----------
-    values : array_like [n], or ExactCounts
-        What the people hold, each read on its own. Values outside the domain are clipped, or
-        counted below and above where it does not clip. Missing and unreadable values get a
-        symbol, as does every value that is no label, unless the domain names an `other`. There may
-        be none.
-    domain : Interval, Integers or Categories
-        Public: its bounds or labels must not come from the data. Left out for ExactCounts. An
-        interval without bins gets a round width by the privacy parameters alone: 128 to 512 bins,
-        or 512 to 2048 from epsilon 2 on. By segment at pure epsilon it gets 32 to 128 bins.
-        `Publication.note` says which.
-    neighbors : {"replace-one", "add-or-remove-one"}
-        What is protected. "replace-one" makes the number of people public.
-    epsilon, delta, mu, rho : number or text
-        Exactly one of epsilon (with delta), mu and rho. See :class:`Promise`.
-    mechanism : Mechanism or str, optional
-        One, or the name of one without its knobs, such as "sum-tree". Default: the mechanism of
-        least predicted error. `Publication.choice` names it and the one that comes next.
-    expected : int, optional
-        Expected number of people (with `unit`, of rows), for the choice of the mechanism. It must
-        be public and not come from the data. Default: the choice suits 1,000 to a million
-        people alike. Sites whose releases are to be added must all give the same number, or none.
-        All of them must have a ledger, or none. Labels, and any column with `by`, have one default
-        mechanism, which it does not change.
-    by : array_like [n], optional
-        The segment of each person, which is as protected as the value: a replaced row may change
-        both. Then :meth:`Publication.by_segment` has a distribution for each.
-    segments : sequence of str or int, optional
-        The segments, for `by`: public, and not from the data. Rows in none of them are kept apart.
-    texts : {"iso", "days", "seconds"}
-        How strings of dates, times and durations are read:
-        :mod:`lapwing.protocol.domains.text_values`.
-    unit : array_like [n], optional
-        Whose each row is, where a person may have several: user numbers, say. The unit with all
-        its rows is then protected. Rows that name no unit are left out. The number of rows is
-        secret, with either relation. Default: each row is of another person.
-    most : int, optional
-        With `unit`: rows of one unit that are counted, random ones where it has more. Noise grows
-        in proportion. It must not come from the data.
-    ledger : LedgerFile or path, optional
-        Pays for the release before its noise is drawn. With a delta, the default mechanism then has
-        Gaussian noise, because it composes more tightly.
-    name : str
-        Of the entry in the ledger.
-    rng : RandomSource, optional
-        Default: secure randomness. A seeded one is for tests and simulation only.
-
-    Returns
-    -------
-    Publication
-        Release, and the distribution that follows from it.
-
-    Raises
-    ------
-    PrivacyError, ArgumentError, DomainError
-        Before anything is drawn or released. BudgetError when the ledger cannot pay.
-
-    Warns
-    -----
-    RowsWarning
-        Of 100 values or more, before anything is paid: when more than half are missing, unreadable
-        or outside the range, or more than 1 % are unreadable. It holds exact counts, for your eyes.
-    PrivacyWarning
-        Before anything is paid, when epsilon is above 4 or delta is above 1e-3. Also when delta is
-        at least 1/n, if the number n of people is public.
-
-    Examples
-    --------
-    >>> import lapwing as lw
-    >>> import numpy as np
-    >>> ages = np.random.default_rng(1).normal(40, 10, size=20_000)
-    >>> with lw.testing.reproducible(1):
-    ...     published = lw.release(ages, lw.Interval(0, 100, bins=128), neighbors="replace-one",
-    ...                         epsilon=1, delta=1e-6)
-    >>> round(float(published.distribution.quantile(0.5)))
-    40
-    """
-    counted = isinstance(values, ExactCounts)
-    if counted and (unit is not None or most is not None):
-        raise ArgumentError("exact counts know their unit. Leave unit and most out")
-    whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
-    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
-    note = ""
-    require_column(by, name="by", what="the segment of each row")
-    if domain is not None:
-        require_one_column(domain)
-        domain, note = with_bins(domain, release_bins(promise, by_segment=segments is not None))
-        require_domain(domain)
-        note = f"{advice_on(domain)} {note}".strip()
-    if isinstance(values, ExactCounts):
-        if domain is not None and domain.for_curator() != values.domain:
-            raise MismatchError("the domain is not that of the exact counts. Leave it out")
-        curated = values.domain
-    elif domain is None:
-        raise ArgumentError(
-            "raw values need a domain. Its bounds or labels must be public knowledge"
-        )
-    else:
-        curated = (domain if segments is None else Segmented(domain, segments)).for_curator()
-    _check_segments(values, by, segments, curated)
-    # Checked before the values are looked at, or anything is paid.
-    planned = planned_release(
-        curated, promise, mechanism, expected=expected, composed=ledger is not None
-    )
-    if isinstance(values, ExactCounts):
-        summary = values
-    else:
-        summary = ExactCounts._of_rows(
-            values, by, curated, texts=texts, units=unit, most=most, rng=rng, stacklevel=4
-        )
-    return replace(planned.publish(summary, ledger=ledger, name=name, rng=rng), note=note)
-
-
-def _check_segments(
-    values: Any, by: Values | None, segments: Sequence[str | int] | None, domain: Domain
-) -> None:
-    """Raise ArgumentError unless there are segments of people where there is a list of them."""
-    if isinstance(values, ExactCounts):
-        if by is not None or segments is not None:
-            raise ArgumentError("exact counts know their segments. Leave by and segments out")
-    elif (by is not None) != isinstance(domain, Segmented):
-        raise ArgumentError(
-            "by and segments belong together: the segment of each person, and the public list"
-        )
-
-
 @dataclass(frozen=True)
 class PlannedRelease:
     """A release that nothing is left to be refused for but the ledger and too many people.
@@ -401,18 +247,37 @@ class PlannedRelease:
         people = summary.people if self.promise.shows_people else None
         warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)
         rng = source_of(rng)  # before anything is paid
-        if ledger is None:
-            made = self.mechanism.release(summary, self.promise, rng=rng)
-            keep(made)
-            return Publication(made, choice=self.choice)
-        file = Ledger.open(ledger)
-        identifier = secrets.token_hex(16)
-        rounds = self.mechanism.rounds
-        paid = self.guarantee.marked(weakest_standing(standing_of(rng), summary.standing))
-        with file.paying(name, paid, loss=self.loss, release=identifier, rounds=rounds):
+
+        def draw(identifier: str | None) -> Release:
             made = self.mechanism.release(summary, self.promise, rng=rng, identifier=identifier)
             keep(made)
+            return made
+
+        guarantee = self.guarantee.marked(weakest_standing(standing_of(rng), summary.standing))
+        made = drawn_and_paid(
+            draw, guarantee, self.loss, ledger=ledger, name=name, rounds=self.mechanism.rounds
+        )
         return Publication(made, choice=self.choice)
+
+
+def drawn_and_paid(
+    draw: Callable[[str | None], Drawn],
+    guarantee: Guarantee,
+    loss: PrivacyLoss,
+    *,
+    ledger: LedgerFile | Path | str | None,
+    name: str,
+    rounds: int = 1,
+) -> Drawn:
+    """Return what is drawn, once a ledger has paid for it, where one is named.
+
+    draw: Takes the identifier of the payment, or None, and stores what it draws.
+    """
+    if ledger is None:
+        return draw(None)
+    identifier = secrets.token_hex(16)
+    with Ledger.open(ledger).paying(name, guarantee, loss=loss, release=identifier, rounds=rounds):
+        return draw(identifier)
 
 
 def planned_release(

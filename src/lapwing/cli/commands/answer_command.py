@@ -17,6 +17,7 @@ from lapwing.cli.reading.stored_answers import (
     require_no_segments,
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
+from lapwing.cli.showing.released import question_release, released_answers
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Closed, number_of
@@ -241,8 +242,18 @@ def answer(
     if is_joint(result_file):
         _show_pair(result_file, asked, how, written, out)
         return
-    result = read_distribution_or_list(result_file, segment)
     asked.check()
+    if answers := question_release(result_file):
+        if not asked.ask or how["target"] != "empirical":
+            raise ArgumentError("released answers are about the data, and take --ask")
+        shown = released_answers(
+            answers, result_file.name, level=how["level"], asked=asked.ask, segment=segment
+        )
+        written.write(shown.rows)
+        output = None if written.table is None else str(written.table)
+        out.show({"command": "answer", **shown.document, "output": output}, *shown.tables)
+        return
+    result = read_distribution_or_list(result_file, segment)
     if asked.ask:
         _show_answers(result, asked.ask, how, written, out)
         return

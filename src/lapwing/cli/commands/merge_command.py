@@ -18,6 +18,7 @@ from lapwing.cli.console import (
 )
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile
 from lapwing.cli.reading.stored import read_tallies
+from lapwing.cli.showing.released import FORMAT as ANSWERS
 from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.privacy.guarantee import People
@@ -25,6 +26,7 @@ from lapwing.protocol.channels.equal_counts import equal_by_chance
 from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.release import Release
 from lapwing.results.counted import counted_word
+from lapwing.results.question_release import QuestionRelease
 from lapwing.results.rounding import count_text
 
 
@@ -58,7 +60,9 @@ def merge(
     check_distinct(
         tallies, what="reports", allow_equal=allow_equal, by_chance=_by_chance, content=_content
     )
-    if all(_is_release(path) for path in tallies):
+    if all(_is_release(path) and read(path)["format"] == ANSWERS for path in tallies):
+        _merge_answers(tallies, output, out, people)
+    elif all(_is_release(path) for path in tallies):
         _merge_releases(tallies, output, out, people)
     elif people == "same":
         raise ArgumentError(
@@ -91,9 +95,26 @@ def _content(path: Path) -> bytes:
 def _is_release(path: Path) -> bool:
     """Return whether a file holds a release. Anything else is left to those who read tallies."""
     try:
-        return read(path).get("format") == "lapwing-release"
+        return read(path).get("format") in ("lapwing-release", ANSWERS)
     except FormatError:
         return False
+
+
+def _merge_answers(paths: list[Path], output: Path, out: Output, people: People) -> None:
+    if people == "same":
+        raise ArgumentError("released answers add only for different people. Leave --people out")
+    total, counted = _added(
+        paths, QuestionRelease.load, lambda part: {"parts": 1, "people": part.people}
+    )
+    write_text(output, total.to_json())
+    said = {"people": total.people, "guarantee": total.guarantee.to_document(), "files": counted}
+    rows = {
+        "questions": ", ".join(map(str, total.questions)),
+        "people": "secret" if total.people is None else count_text(total.people),
+        "privacy guarantee": str(total.guarantee),
+        "written": str(output),
+    }
+    out.show({"command": "merge", **said, "output": str(output)}, facts(rows))
 
 
 def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:

@@ -19,6 +19,7 @@ from lapwing.cli.reading.domain_options import (
 )
 from lapwing.cli.reading.like_options import (
     LikeOptions,
+    asked_domain,
     components_table,
     components_text,
     is_default_mixture,
@@ -99,7 +100,15 @@ class RandomizerOptions:
         assert self.epsilon is not None  # by the rules
         users = USERS if self.users is None else self.users
         if self.ask:
-            return recommend(domain, epsilon=self.epsilon, users=users, questions=self.ask)
+            # One repeat, as below.
+            return recommend(
+                domain,
+                epsilon=self.epsilon,
+                users=users,
+                questions=self.ask,
+                like=like,
+                repeats=1,
+            )
         if like is None:
             return recommend(domain, epsilon=self.epsilon, users=users).randomizer
         return _planned(domain, self.epsilon, users, like)
@@ -204,7 +213,6 @@ RULES = (
     Rule("users", _SUITS, excludes=("randomizer",)),
     Rule("like", _SUITS, excludes=("randomizer",)),
     Rule("ask", _SUITS, excludes=("randomizer",)),
-    Rule("ask", "chooses the design without a column", excludes=("like",)),
     Rule("segment_minimum", "is the least size of a segment", needs=("segment",)),
     Rule("settings", "belongs to a randomizer", needs=("randomizer",)),
     Rule(
@@ -270,7 +278,9 @@ def _write_survey(
         domain, note = product_of(axes, bins=bins)
     else:
         domain, note = asked.domain_and_note(bins=bins)
-    like = known.masses(domain, out)
+    users = USERS if chosen.users is None else chosen.users
+    laid = asked_domain(domain, chosen.epsilon, chosen.ask, users)
+    like = known.masses(laid, out, moved=chosen.ask)
     survey = answers.build_survey(chosen.build_randomizer(domain, like=like))
     domain = survey.randomizer.domain
     warn_of_epsilon(survey.guarantee.epsilon, seen="one report", stacklevel=1)

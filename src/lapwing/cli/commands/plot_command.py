@@ -19,6 +19,7 @@ from lapwing.cli.reading.stored_answers import (
     segmented_release,
 )
 from lapwing.cli.reading.truth import TruthOptions
+from lapwing.cli.showing.released import question_release
 from lapwing.errors import ArgumentError
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_plotting import draw_joint
@@ -72,6 +73,11 @@ def plot(
     check_ending(output, ENDINGS, what="the picture")
     others = [path for path in (result_file, named.truth) if path is not None]
     check_output(output, inputs=others, force=force)
+    if answers := question_release(result_file):
+        if segment is not None or named.truth is not None or words.label is not None:
+            raise ArgumentError("answers are drawn on their own. Leave out all but the title")
+        _write(output, answers.plot(level=intervals.level, title=words.title), out, truth=False)
+        return
     if is_joint(result_file):
         alone = segment is None and named.truth is None and words == PictureOptions()
         alone &= intervals.target == "empirical"  # its intervals hold for both

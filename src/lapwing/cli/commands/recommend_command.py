@@ -13,7 +13,12 @@ import typer
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.domain_options import DomainFile, product_of
-from lapwing.cli.reading.like_options import LikeOptions, components_table, components_text
+from lapwing.cli.reading.like_options import (
+    LikeOptions,
+    asked_domain,
+    components_table,
+    components_text,
+)
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.answer import TableOptions
 from lapwing.errors import ArgumentError
@@ -113,7 +118,7 @@ RULES = (
     ),
     Rule("error", "asks how many people are needed", excludes=("users",)),
     Rule("like", "says what to plan for", excludes=("kind",)),
-    Rule("ask", "chooses the design without a column", excludes=("like", "change")),
+    Rule("ask", "chooses the design for questions", excludes=("change",)),
     Rule(
         "",
         "give --users (how many people will report), or how many are needed: --error or --change",
@@ -150,7 +155,7 @@ def recommend(
     written.check(inputs=[] if known.like is None else [known.like], force=force)
     # Questions bring their own edges, so bins that nobody declared are chosen with them.
     domain, note = asked.stored(bins=0 if goal.ask else recommended_bins(promise))
-    like = known.masses(domain, out)
+    like = known.masses(asked_domain(domain, promise, goal.ask, goal.users), out, moved=goal.ask)
     noticing = _noticing(domain, promise, goal)
     found = recommendation(
         domain,
@@ -173,11 +178,13 @@ def recommend(
         rows["noticed"] = _noticed(**noticing)
         document["noticing"] = noticing
     tables = [_errors(found.expected_error, found.predicted_by, domain)]
+    if found.expected_error.questions:
+        tables.append(_question_errors(found))
     if found.questions and isinstance(found.randomizer, MultiscaleWave):
-        tables += [_question_errors(found), components_table(found.randomizer)]
+        tables.append(components_table(found.randomizer))
     if known.like is not None:
         document["like"] = str(known.like)
-        if isinstance(found.randomizer, MultiscaleWave):
+        if not goal.ask and isinstance(found.randomizer, MultiscaleWave):
             rows["components"] = components_text(found.randomizer, chosen_by=str(known.like))
             tables.append(components_table(found.randomizer))
     written.write(_written(found.expected_error))
@@ -253,7 +260,7 @@ def _question_errors(found: Recommendation) -> Table:
     """Return the table of the questions, each with its expected error."""
     known, domain = found.expected_error.questions or {}, found.randomizer.domain
     rows = [
-        [str(each), question_error_text(each, known[str(each)].typical, domain)]
+        [str(each), question_error_text(each, known[str(each)], domain)]
         for each in found.questions
         if str(each) in known
     ]

@@ -26,14 +26,16 @@ from lapwing.cli.reading.options import (
 )
 from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import ShownAnswer, shown_answer
+from lapwing.cli.showing.released import released_answers
 from lapwing.engines.arrow.inputs import STDIN
 from lapwing.errors import ArgumentError, WeakAnswerWarning
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.chosen_bins import advice_on
-from lapwing.planning.error_prediction import expected_error
-from lapwing.planning.expected_error import ExpectedError
+from lapwing.planning.error_prediction import expected_error, question_columns
+from lapwing.planning.expected_error import ExpectedError, question_error_text
 from lapwing.planning.release_choice import mechanism_text
 from lapwing.planning.release_defaults import mechanism_choice, release_bins
+from lapwing.planning.release_questions import expected_answers
 from lapwing.planning.simulation import KINDS
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
@@ -42,6 +44,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
+from lapwing.questions import read
 from lapwing.registry import MECHANISMS
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import band_text
@@ -49,6 +52,11 @@ from lapwing.results.counted import VAGUE, counted_word, vague, whom
 from lapwing.results.rounding import count_text, percent
 from lapwing.results.weak_parameters import delta_line
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
+from lapwing.survey.question_publication import (
+    PlannedAnswers,
+    QuestionPublication,
+    planned_answers,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,6 +105,22 @@ class MechanismOptions:
         return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """The options of answers instead of the whole curve."""
+
+    ask: list[str] | None = option(
+        "Publish the answer to a question instead of the whole curve, with its own noise: 'share "
+        "above 50000', 'histogram bins 8', mean, 'quantile 0.5' or curve. May be repeated.",
+        "QUESTION",
+    )
+    shares: str | None = option(
+        "Shares of the budget for the questions in their order, such as 0.2,0.8. Default: half "
+        "for the curve, if it is asked, and the rest in equal shares.",
+        "LIST",
+    )
+
+
 _NOISE = 0.25
 """Standard deviation of the noise in a share from which its 95 % interval says nothing."""
 
@@ -115,7 +139,7 @@ class PaymentOptions:
     )
 
     def checked(
-        self, output: Path | None, planned: PlannedRelease
+        self, output: Path | None, planned: PlannedRelease | PlannedAnswers
     ) -> tuple[LedgerFile | None, str]:
         """Return the ledger, if one is named, and the entry. BudgetError unless it can pay."""
         name = self.name or (output.name if output else "dry run")
@@ -179,6 +203,7 @@ RULES = (
         "missing option '--output' / '-o': only a --dry-run writes nothing",
         needs=("output", "dry_run"),
     ),
+    Rule("shares", "divides the budget among questions", needs=("ask",)),
     Rule("settings", "belongs to a mechanism", needs=("mechanism",)),
 )
 
@@ -199,6 +224,7 @@ def release(
     column: ColumnName = None,
     asked: CuratorDomainOptions,
     chosen: MechanismOptions,
+    questions: QuestionOptions,
     payment: PaymentOptions,
     kind: KindOptions,
     out: Output,
@@ -230,17 +256,33 @@ def release(
     domain, note = _domain_and_note(asked, stored, bins=bins)
     reading_of(asked, domain)  # refused before it is paid
     composed = payment.ledger is not None
-    planned = planned_release(domain, promise, chosen.build_mechanism(), composed=composed)
+    mechanism = chosen.build_mechanism()
+    planned: PlannedRelease | PlannedAnswers
+    counted = domain
+    if questions.ask is None:
+        planned = planned_release(domain, promise, mechanism, composed=composed)
+    else:
+        shares = None if questions.shares is None else questions.shares.split(",")
+        planned = planned_answers(
+            domain, promise, questions.ask, shares=shares, mechanism=mechanism, composed=composed
+        )
+        counted = planned.draws.counted
     file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
-        show_expected_error(out, domain, planned, kind.dry_run, note=note, composed=composed)
+        if isinstance(planned, PlannedAnswers):
+            _show_expected_answers(out, planned, kind.dry_run, note=note)
+        else:
+            show_expected_error(out, domain, planned, kind.dry_run, note=note, composed=composed)
         return
     assert output is not None
-    counts = stored or summary_of(data[0], column, domain, out, asked=asked)
+    counts = stored or summary_of(data[0], column, counted, out, asked=asked)
     published = planned.publish(
         counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )
+    if isinstance(published, QuestionPublication):
+        _show_released_answers(out, published, output, payment.ledger, note=note)
+        return
     _show(out, replace(published, note=note), output, payment.ledger)
 
 
@@ -318,6 +360,46 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
     request = AnswerRequest(curve=out.as_json)
     answer = published_answer(published, output.name, request, rest=rest)
     out.show(answer.document | document, *answer.tables)
+
+
+def _show_released_answers(
+    out: Output, published: QuestionPublication, output: Path, ledger: Path | None, *, note: str
+) -> None:
+    rest = {"bins": note} if note else {}
+    rest["written"] = str(output)
+    if ledger is not None:
+        rest["paid by"] = str(ledger)
+    shown = released_answers(published, output.name, level=0.95, rest=rest)
+    identifier = published.release.identifiers[0]
+    document = {"command": "release", "identifier": identifier, "output": str(output)}
+    out.show(shown.document | document, *shown.tables)
+
+
+def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, note: str) -> None:
+    """Print the expected error of each question of a release that is not made."""
+    promise, domain = planned.promise, planned.draws.domain
+    errors = expected_answers(planned.draws, users, question_columns(domain))
+    within = domain.domain if isinstance(domain, Segmented) else domain
+    rows = [
+        [name, question_error_text(read(name), error, within)]
+        for name, error in (errors.questions or {}).items()
+    ]
+    word = counted_word(planned.guarantee)
+    facts_of = {word: count_text(users), "privacy guarantee": str(planned.guarantee)}
+    facts_of["errors"] = "root mean square, typical over made-up columns; of quantiles in ranks"
+    if line := delta_line(promise, users):
+        facts_of["delta"] = line
+    if note:
+        facts_of["bins"] = note
+    facts_of["released"] = "nothing: this was a dry run"
+    document = {
+        "command": "release",
+        "dry_run": True,
+        "guarantee": planned.guarantee.to_document(),
+        "expected_error": errors.to_document(),
+    }
+    table = grid("expected error of each answer", ["question", "error"], rows)
+    out.show(document, table, facts(facts_of))
 
 
 def show_expected_error(

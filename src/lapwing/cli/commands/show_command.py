@@ -143,6 +143,13 @@ def _release(release: Any, how: HowShown) -> Shown:
     return release_answer(release, how.name, how.request, detail=how.detail)
 
 
+def _question_release(release: Any, how: HowShown) -> Shown:
+    from lapwing.cli.showing.released import released_answers
+    from lapwing.survey.question_publication import QuestionPublication
+
+    return released_answers(QuestionPublication(release), how.name, level=how.level)
+
+
 def _signed_estimate(estimate: Any, how: HowShown) -> Shown:
     rows = {
         "signed estimate": "unbiased shares, which may be negative",
@@ -224,6 +231,7 @@ _SHOWN: dict[str, tuple[str, Callable[[Any, HowShown], Shown]]] = {
     "TallyLog": ("tally", _tally),
     "GroupTallies": ("group-tallies", _group_tallies),
     "Release": ("release", _release),
+    "QuestionRelease": ("question-release", _question_release),
     "Distribution": ("distribution", _answer),
     "JointDistribution": ("joint-distribution", _answer),
     "SignedEstimate": ("signed-estimate", _signed_estimate),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,12 @@ from lapwing.cli.reading.column_options import PopulationOptions, is_result
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.label_recommendation import LABEL_LIMIT
+from lapwing.planning.question_design import question_design
+from lapwing.planning.recommendation import masses_on
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
+from lapwing.questions import read_questions
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.distribution import Distribution
 from lapwing.results.rounding import count_text, exact_text, percent
@@ -45,8 +50,10 @@ class LikeOptions(PopulationOptions):
         "FILE",
     )
 
-    def masses(self, domain: Domain, out: Output) -> Vector | None:
+    def masses(self, domain: Domain, out: Output, *, moved: object = False) -> Vector | None:
         """Return what the column holds of each symbol: float64 [domain.size]. None without one.
+
+        moved: Whether a result on other bins is moved to these, which questions have chosen.
 
         Raises
         ------
@@ -70,7 +77,8 @@ class LikeOptions(PopulationOptions):
         if is_result(self.like):
             from lapwing.cli.reading.stored_answers import read_result  # slow to import
 
-            masses = _on(read_result(self.like), domain, name=self.like.name)
+            found = read_result(self.like)
+            masses = masses_on(found, domain) if moved else _on(found, domain, name=self.like.name)
         else:
             masses = self.people(self.like, domain, out, what="like").astype(np.float64)
         present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
@@ -85,6 +93,16 @@ class LikeOptions(PopulationOptions):
                 f"than {FEW} for each bin, chance looks like point masses, for which it plans"
             )
         return masses
+
+
+def asked_domain(
+    domain: Domain, epsilon: ExactNumber | None, ask: Sequence[str] | None, users: int | None
+) -> Domain:
+    """Return a domain with the bins that its questions choose, where it has none."""
+    if not ask:
+        return domain
+    asked, exact = read_questions(ask), exact_epsilon(epsilon or 0)
+    return question_design(domain, exact, asked, users=users or 1).domain
 
 
 def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:

@@ -264,7 +264,13 @@ class Interval(Domain):
     def _take_ends(self, given_edges: Sequence[Any]) -> None:
         """Read edges of one's own. Other statements about the bins must agree with them."""
         check_list(given_edges, name="edges")
-        edges = tuple(to_number(one, unit=self.unit, name="edges") for one in given_edges)
+        edges = tuple(
+            # The edges of a mean are many, and floats already.
+            one
+            if type(one) is float and math.isfinite(one)
+            else to_number(one, unit=self.unit, name="edges")
+            for one in given_edges
+        )
         if len(edges) < 2 or not all(map(math.isfinite, edges)):
             raise DomainError("edges", "must be at least two finite values", str(len(edges)))
         if not all(one < next_one for one, next_one in pairwise(edges)):

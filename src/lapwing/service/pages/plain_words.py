@@ -9,9 +9,16 @@ from functools import partial
 from typing import Any
 
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
-from lapwing.planning.expected_error import error_meaning, error_text, question_error_text
+from lapwing.planning.expected_error import (
+    ErrorByKind,
+    error_meaning,
+    error_text,
+    question_error_text,
+)
 from lapwing.planning.recommendation import recommend
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.product import Product
+from lapwing.questions import Question
 from lapwing.results.rounding import (
     count_text,
     estimate_text,
@@ -213,6 +220,10 @@ _DISTANCES = {
 }
 
 
+def _question_error(question: Question, error: float, domain: Domain) -> str:
+    return question_error_text(question, ErrorByKind({"any": error}), domain)
+
+
 def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str, Any]:
     """Return the errors that so many reports have, and how many a wanted error needs.
 
@@ -229,7 +240,7 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
     first = next(iter(now.expected_error))
     known = now.expected_error.questions or {}
     rows = [
-        (f"{each} (root mean square)", partial(question_error_text, each), known[str(each)])
+        (f"{each} (root mean square)", partial(_question_error, each), known[str(each)])
         for each in now.questions
         if str(each) in known
     ] or [

@@ -74,7 +74,7 @@ def result_view(document: Document) -> dict[str, Any]:
         "level": level_text(document["level"]),
         "about": document["about"],
         "notes": dict.fromkeys(each["note"] for each in document["answers"] if each["note"]),
-        "only_asked": bool(document["answers"]) and not asks_curve(document["provenance"]),
+        "only_asked": document["kind"] == "numbers" and not asks_curve(document["provenance"]),
         "missing": number_text(missing, percent, name="share")
         if missing and missing["share"]
         else None,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
+from lapwing.documents import canonical
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.messages.batch import check_epoch_name
@@ -80,19 +81,26 @@ def change_notice(
 ) -> bool:
     """Let a survey say what another document of it says. Return whether that is a change.
 
-    A document without a string changes nothing. Once an epoch has opened, people have seen the
-    former text: it is kept, with the time until which it was shown. Nobody has seen that of a
-    draft, whose epochs ask the text with which it is published. ArgumentError where devices see
-    the survey (by its `state`) and an epoch has not closed: its reports would answer two questions.
-    Also where memoized reports answer the former question.
+    A document without a string changes nothing, and one without questions keeps them. Questions are
+    no term: people do not see them, so they change at any time. Once an epoch has opened, people
+    have seen the former text: it is kept, with the time until which it was shown. Nobody has seen
+    that of a draft, whose epochs ask the text with which it is published. ArgumentError where
+    devices see the survey (by its `state`) and an epoch has not closed: its reports would answer
+    two questions. Also where memoized reports answer the former question.
     """
     ((fingerprint, stored),) = transaction.rows(
         "SELECT fingerprint, document FROM surveys WHERE key = ?1", key
     )
-    text = json.loads(document).get("notice")
-    former = json.loads(bytes(stored)).get("notice", {})
+    said, known = json.loads(document), json.loads(bytes(stored))
+    text, former = said.get("notice"), known.get("notice", {})
+    asks = {"asks": said.get("asks", known.get("asks"))}
     if text is None or text == former:
-        return False
+        if asks["asks"] == known.get("asks"):
+            return False
+        changed = canonical({**known, **asks})
+        transaction.run("UPDATE surveys SET document = ?1 WHERE key = ?2", changed, key)
+        return True
+    document = canonical({**said, **asks} if asks["asks"] else said)
     if state != "draft" and transaction.rows(
         "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'closed' LIMIT 1", key
     ):

@@ -1,0 +1,184 @@
+"""Released answers against the textbook mechanism of each question, at the same pure epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.accuracy.bands.default_release_bands import masses
+from benchmarks.markdown import table
+from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.questions import read
+from lapwing.results.released_answers import answer_released
+
+TITLE = "Answers to questions, released"
+COLUMNS = [
+    *("lognormal", "multimodal", "whole numbers, combs", "zeros and a tail"),
+    "two atoms",
+]
+ASKED = ["mean", "quantile 0.5", "quantile 0.9", "share above 50", "histogram bins 8"]
+FULL: dict[str, Any] = {
+    "columns": COLUMNS,
+    "relations": ["replace-one", "add-or-remove-one"],
+    "settings": [[300, "0.1"], [300, "1"], [3000, "1"], [20000, "1"]],
+    "asked": ASKED,
+    "draws": 200,
+}
+QUICK: dict[str, Any] = {
+    "columns": ["lognormal"],
+    "relations": ["replace-one"],
+    "settings": [[300, "1"]],
+    "asked": ["mean", "quantile 0.5"],
+    "draws": 8,
+}
+
+BINS = 256
+LENGTH = 100
+
+
+def measure(
+    *,
+    columns: Sequence[str],
+    relations: Sequence[str],
+    settings: Sequence[tuple[int, str]],
+    asked: Sequence[str],
+    draws: int,
+) -> dict[str, Any]:
+    """Return errors of answers and of the textbook mechanism, and how often intervals hold."""
+    cells = []
+    for relation, (people, epsilon), question, column in product(
+        relations, settings, asked, columns
+    ):
+        seed = crc32(repr((relation, people, epsilon, question, column)).encode())
+        values = _values(column, people, seed)
+        cell = {"relation": relation, "people": people, "epsilon": epsilon}
+        cell |= {"question": question, "column": column}
+        cells.append(cell | _cell(values, relation, epsilon, question, draws, seed))
+    return {"cells": cells}
+
+
+def _values(column: str, people: int, seed: int) -> NDArray[np.float64]:
+    """Return values in the middles of bins, so that no mechanism gains by a finer grid."""
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(people, masses(column, BINS))
+    middles = (np.arange(BINS) + 0.5) * LENGTH / BINS
+    found: NDArray[np.float64] = np.repeat(middles, counts)
+    return found
+
+
+def _cell(
+    values: NDArray[np.float64], relation: Any, epsilon: str, question: str, draws: int, seed: int
+) -> dict[str, Any]:
+    domain = Interval(0, LENGTH, bins=BINS, outside="clip").for_curator()
+    promise = Promise(relation, epsilon=epsilon)
+    planned = QuestionDraws(domain, promise, budget_shares([read(question)], None))
+    counts = ExactCounts.of_values(values, planned.counted)
+    truth = _truth(values, question)
+    source, rng = seeded(seed), np.random.default_rng(seed + 1)
+    squares, widths, held, absent, others = [], [], [], 0, []
+    for _ in range(draws):
+        answer = answer_released(planned.draw(counts, source), question)
+        low, high = np.atleast_1d(answer.low), np.atleast_1d(answer.high)
+        held.append(np.mean((low <= truth + 1e-9) & (truth <= high + 1e-9)))
+        widths.append(float(np.mean(np.minimum(high, LENGTH) - np.maximum(low, 0))))
+        if answer.value is None:
+            absent += 1
+        else:
+            squares.append(float(np.mean((np.atleast_1d(answer.value) - truth) ** 2)))
+        other = textbook(values, question, relation, float(epsilon), rng)
+        others.append(float(np.mean((other - truth) ** 2)))
+    error = float(np.sqrt(np.mean(squares))) if squares else None
+    return {
+        "error": error,
+        "textbook": float(np.sqrt(np.mean(others))),
+        "coverage": float(np.mean(held)),
+        "width": float(np.mean(widths)),
+        "without a point": absent / draws,
+    }
+
+
+def _truth(values: NDArray[np.float64], question: str) -> NDArray[np.float64]:
+    kind, _, rest = question.partition(" ")
+    if kind == "mean":
+        return np.array([values.mean()])
+    if kind == "quantile":
+        return np.array([np.quantile(values, float(rest), method="inverted_cdf")])
+    if kind == "share":
+        return np.array([np.mean(values > LENGTH / 2)])
+    cells: NDArray[np.float64] = np.histogram(values, 8, (0, LENGTH))[0] / values.size
+    return cells
+
+
+def textbook(
+    values: NDArray[np.float64], question: str, relation: str, epsilon: float, rng: Any
+) -> NDArray[np.float64]:
+    """Return what the simplest mechanism gives with all of epsilon, for known people.
+
+    Laplace noise on the clipped sum or on counts, and the exponential mechanism on the bins.
+    """
+    people, replaced = values.size, 2 if relation == "replace-one" else 1
+    if question == "mean":
+        return np.array([values.mean() + rng.laplace(0, LENGTH / epsilon) / people])
+    truth = _truth(values, question)
+    if question.startswith("share"):
+        return np.asarray(truth + rng.laplace(0, 1 / epsilon) / people)
+    if question.startswith("histogram"):
+        return np.asarray(truth + rng.laplace(0, replaced / epsilon, truth.size) / people)
+    probability = float(question.partition(" ")[2])
+    counts = np.histogram(values, BINS, (0, LENGTH))[0]
+    upto = np.cumsum(np.append(0, counts))
+    rank = probability * people
+    distance = np.maximum(0, np.maximum(upto[:-1] - rank, rank - upto[1:]))
+    moved = 1.0 if replaced == 2 else max(probability, 1 - probability)
+    chosen = np.argmax(rng.gumbel(size=BINS) - epsilon * distance / (2 * moved))
+    return np.array([(chosen + 0.5) * LENGTH / BINS])
+
+
+def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Return ratios to the textbook mechanism, and the coverage of intervals."""
+    cells, rows = measured["cells"], []
+    for (people, epsilon), question in product(settings["settings"], settings["asked"]):
+        row: list[str] = [f"{people:,}", epsilon, question]
+        for relation in settings["relations"]:
+            here = [
+                cell
+                for cell in cells
+                if (cell["people"], cell["epsilon"], cell["question"], cell["relation"])
+                == (people, epsilon, question, relation)
+            ]
+            row += _texts(here)
+        rows.append(row)
+    head = ["people", "ε", "question"]
+    for relation in settings["relations"]:
+        head += [f"{relation}: error", "coverage, least", "width"]
+    return "\n\n".join(
+        [
+            "Root mean square error of a released answer over that of the textbook mechanism with "
+            "all of the same pure ε: Laplace noise on the clipped sum and on counts of known "
+            "people, and the exponential mechanism on 256 bins for quantiles. Geometric mean over "
+            f"{len(settings['columns'])} columns, {settings['draws']} draws each. Coverage of the "
+            "95% intervals in the mean over columns, and in the worst of them. Width as a share "
+            "of the range. Where more than half of the answers of a column have no point, because "
+            "there are too few people, the error is left out.",
+            table(head, rows, texts=3),
+        ]
+    )
+
+
+def _texts(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    told = [cell for cell in cells if cell["without a point"] <= 0.5]
+    logs = [np.log(max(cell["error"], 1e-9) / max(cell["textbook"], 1e-9)) for cell in told]
+    ratio = f"{np.exp(np.mean(logs)):.2f}" if len(told) == len(cells) else "no point"
+    covered = [cell["coverage"] for cell in cells]
+    unit = LENGTH if cells[0]["question"].partition(" ")[0] in ("mean", "quantile") else 1
+    width = np.mean([cell["width"] for cell in cells]) / unit
+    return [ratio, f"{np.mean(covered):.0%}, {min(covered):.0%}", f"{width:.2g}"]

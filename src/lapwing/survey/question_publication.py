@@ -1,0 +1,326 @@
+"""Published answers to questions: a release of them, and what it says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from lapwing.documents import html_of
+from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.linear.memoized import cached_property
+from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
+from lapwing.privacy.guarantee import Guarantee, weakest_standing
+from lapwing.privacy.ledger import LedgerFile
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.units import to_number
+from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.protocol.release import Mechanism, Release
+from lapwing.questions import Curve, Question, read, read_questions
+from lapwing.results.asked_numbers import within
+from lapwing.results.band import Target
+from lapwing.results.distribution import Distribution
+from lapwing.results.plotting import dots_figure
+from lapwing.results.question_answers import Answer, question_table
+from lapwing.results.question_release import QuestionRelease, share_of
+from lapwing.results.released_answers import LEVEL, answer_released
+from lapwing.results.weak_parameters import warn_of_parameters
+from lapwing.survey.publication import (
+    PlannedRelease,
+    Publication,
+    drawn_and_paid,
+    planned_release,
+)
+
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True)
+class QuestionPublication(Publication):
+    """Published answers to questions: a release, and what it answers.
+
+    Parameters
+    ----------
+    release : QuestionRelease
+        Public: what may be stored, sent and added.
+    note : str
+        How the bins were chosen, where the domain had none, else empty.
+    choice : Choice, optional
+        How the mechanism of the curve was chosen, where it was asked.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> with lw.testing.reproducible(1):
+    ...     made = lw.release([20, 30, 40] * 500, lw.Interval(0, 100, bins=50), epsilon=1,
+    ...         neighbors="replace-one", questions=["mean", "share above 50"])
+    >>> round(made.answer("mean").value)
+    30
+    """
+
+    release: QuestionRelease  # type: ignore[assignment]
+    note: str = field(default="", compare=False)
+
+    _name: ClassVar = "a release of answers"
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the publication of a stored release. FormatError when it is none.
+
+        Parameters
+        ----------
+        document : dict
+            JSON object that :meth:`to_document` returned.
+        """
+        return cls(QuestionRelease.from_document(document))
+
+    @cached_property
+    def _curve(self) -> Publication:
+        if self.release.curve is None:
+            asked = ", ".join(f"'{each}'" for each in self.release.questions)
+            raise ArgumentError(
+                f"this release has no curve. It answers {asked}: use answer(). For a distribution "
+                "ask 'curve' also"
+            )
+        return Publication(self.release.curve, choice=self.choice)
+
+    @property
+    def distribution(self) -> Distribution:
+        """The decoded distribution, where the curve was asked. ArgumentError where it was not."""
+        return self._curve.distribution
+
+    def by_segment(self) -> dict[str | int | None, Distribution]:
+        """Return the distribution within each segment, where the curve was asked.
+
+        Returns
+        -------
+        dict
+            Distribution of each segment, by its label.
+        """
+        return self._curve.by_segment()
+
+    def answer(
+        self,
+        question: Question | str,
+        *,
+        segment: str | int | None = None,
+        level: float = LEVEL,
+        target: Target = "empirical",
+    ) -> Answer:
+        """Return the answer to a question that was asked, or that the curve answers.
+
+        Parameters
+        ----------
+        question : Question or str
+            A question of :mod:`lapwing.questions`, such as "mean".
+        segment : str or int, optional
+            One of the segments, for a release by segment. None there means rows in none.
+        level : float
+            Confidence level, in (0, 1). Quantiles have 0.95 only, because their two draws fix it.
+        target : {"empirical"}
+            The people in the data. The curve also answers about the "population".
+
+        Returns
+        -------
+        Answer
+            The answer with its interval. It has no point where there are too few people.
+
+        Raises
+        ------
+        ArgumentError
+            When the question was not asked, and neither was the curve.
+        """
+        asked = read(question)
+        if asked in [part.question for part in self.release.parts] or self.release.curve is None:
+            return answer_released(self.release, asked, segment=segment, level=level, target=target)
+        if isinstance(self.release.domain, Segmented):
+            return self._curve.by_segment()[segment].answer(asked, level=level, target=target)
+        return self.distribution.answer(asked, level=level, target=target)
+
+    def segments(self) -> list[str | int | None]:
+        """Return the segments that answers are about: one None where there are none.
+
+        Returns
+        -------
+        list
+            Labels of the segments.
+        """
+        domain = self.release.domain
+        return list(domain.segmentation.listed) if isinstance(domain, Segmented) else [None]
+
+    def answers(
+        self,
+        *,
+        level: float = LEVEL,
+        questions: Sequence[Question | str] | None = None,
+        segment: str | int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return a row for each number that was asked, without those of the curve.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals, in (0, 1). That of quantiles is 0.95.
+        questions : sequence of Question or str, optional
+            Questions to answer. Default: all that were asked, but the curve.
+        segment : str or int, optional
+            One segment. Default: each of them.
+
+        Returns
+        -------
+        list of dict
+            Question, value, low, high, note, and the texts of the point and the interval. By
+            segment also the segment.
+        """
+        rows = []
+        asked = questions or [part.question for part in self.release.parts]
+        for name in self.segments() if segment is None else [segment]:
+            found = [self.answer(each, segment=name, level=level) for each in asked]
+            named = {} if name is None else {"segment": name}
+            table = question_table(found, within(self.release.domain))
+            rows += [named | row for row in table]
+        return rows
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the answers: a dot with its interval for each number of one question.
+
+        Parameters
+        ----------
+        **options : object
+            `level`, as for :meth:`answers`, and `title`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Figure with the picture.
+        """
+        title = options.pop("title", None) or str(self.guarantee)
+        unit = within(self.release.domain).unit
+        panels: dict[Any, list[tuple[str, Any, Any, Any]]] = {}
+        for row in self.answers(**options):
+            of_value = row["question"].partition(" ")[0] in ("mean", "quantile")
+            ends = [row["value"], row["low"], row["high"]]
+            if of_value:
+                ends = [
+                    None if end is None else to_number(end, unit=unit, name="an end")
+                    for end in ends
+                ]
+            point, low, high = ends
+            name = f"{row['segment']}, {row['question']}" if "segment" in row else row["question"]
+            low, high = -math.inf if low is None else low, math.inf if high is None else high
+            panels.setdefault(unit if of_value else None, []).append((name, point, low, high))
+        return dots_figure([(rows, unit) for unit, rows in panels.items()], title=title)
+
+    def _repr_html_(self) -> str:
+        """Return what is published and promised, as a notebook shows it."""
+        facts = {"privacy guarantee": str(self.guarantee)}
+        for row in self.answers():
+            name = f"{row['segment']}, " if "segment" in row else ""
+            facts[name + row["question"]] = f"{row['text']} ({row['interval']})"
+        return html_of(facts)
+
+
+@dataclass(frozen=True)
+class PlannedAnswers:
+    """Answers that nothing is left to be refused for but the ledger.
+
+    draws: The exact draws of the questions.
+    curve: The release of the whole curve for its share of the budget, where it is asked.
+    """
+
+    draws: QuestionDraws
+    promise: Promise
+    curve: PlannedRelease | None = None
+
+    @property
+    def choice(self) -> Any:
+        """How the mechanism of the curve was chosen."""
+        return None if self.curve is None else self.curve.choice
+
+    @cached_property
+    def loss(self) -> PrivacyLoss:
+        """Privacy loss of all answers together."""
+        curve = PrivacyLoss() if self.curve is None else self.curve.loss
+        return self.draws.loss + curve
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Privacy guarantee of each person."""
+        return self.promise.guarantee(self.loss)
+
+    @property
+    def questions(self) -> str:
+        """The questions in words."""
+        more = [] if self.curve is None else ["curve"]
+        return ", ".join([*map(str, self.draws.shares), *more])
+
+    def publish(
+        self,
+        summary: ExactCounts,
+        *,
+        ledger: LedgerFile | Path | str | None = None,
+        name: str = "release",
+        rng: RandomSource | None = None,
+        keep: Callable[[QuestionRelease], None] = lambda release: None,
+    ) -> QuestionPublication:
+        """Pay and release. See :func:`lapwing.release`.
+
+        keep: Stores the release while its payment is open.
+        """
+        if summary.unit != self.promise.unit:
+            raise PrivacyError("the exact counts are of another unit than the privacy guarantee")
+        people = summary.people if self.promise.shows_people else None
+        warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)
+        source = source_of(rng)  # before anything is paid
+
+        def draw(identifier: str | None) -> QuestionRelease:
+            curve: Release | None = None
+            if self.curve is not None:
+                counts = self.draws.on_bins(summary)
+                curve = self.curve.mechanism.release(counts, self.curve.promise, rng=source)
+            made = self.draws.draw(summary, source, identifier=identifier, curve=curve)
+            keep(made)
+            return made
+
+        paid = self.guarantee.marked(weakest_standing(standing_of(source), summary.standing))
+        entry = f"{name}: {self.questions}"[:_LONGEST_NAME]
+        made = drawn_and_paid(draw, paid, self.loss, ledger=ledger, name=entry)
+        return QuestionPublication(made, choice=self.choice)
+
+
+def planned_answers(
+    domain: Domain,
+    promise: Promise,
+    questions: Sequence[Question | str],
+    *,
+    shares: Any = None,
+    mechanism: Mechanism | str | None = None,
+    expected: int | None = None,
+    composed: bool = False,
+) -> PlannedAnswers:
+    """Return answers to be released of a curator's domain, or raise what refuses them.
+
+    mechanism, expected: For the curve.
+    """
+    asked = read_questions(questions)
+    budget = budget_shares(asked, shares)
+    if len(budget) == 1 and Curve() in budget:
+        raise ArgumentError("the curve alone is what is released without questions. Leave them out")
+    curve = None
+    whole = budget.pop(Curve(), None)
+    if whole is not None:
+        of_curve = share_of(promise, whole)
+        curve = planned_release(domain, of_curve, mechanism, expected=expected, composed=composed)
+    elif mechanism is not None or expected is not None:
+        raise ArgumentError("mechanism and expected are for the curve, which is not asked")
+    planned = PlannedAnswers(QuestionDraws(domain, promise, budget), promise, curve)
+    planned.draws.check()
+    if not promise.allows(planned.loss):
+        raise PrivacyError("the answers would cost more than the privacy parameters allow")
+    return planned

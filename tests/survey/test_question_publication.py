@@ -1,0 +1,227 @@
+"""`lw.release` with questions: answers, budgets, the ledger, sums, documents, pictures."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
+from lapwing.mechanisms.question_draws import budget_shares
+from lapwing.privacy.integer_noise import Noise
+from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.questions import read
+from lapwing.results.question_release import QuestionRelease, pure_epsilon
+from lapwing.results.released_answers import answer_released, noise_beyond
+from lapwing.survey.question_publication import planned_answers
+
+VALUES = np.random.default_rng(1).gamma(2, 12, size=3000).clip(0, 100)
+AGES = lw.Interval(0, 100)
+ASKED = ["mean", "share above 50", "histogram bins 4", "quantile 0.5"]
+TRUTH = {"mean": VALUES.mean(), "share above 50": (VALUES > 50).mean()}
+TRUTH |= {"quantile 0.5": np.median(VALUES)}
+PROMISES = [
+    {"epsilon": 1},
+    {"epsilon": 1, "delta": "1e-6"},
+    {"mu": 1},
+    {"rho": "0.2"},
+]
+
+
+def published(seed=1, *, values=VALUES, questions=ASKED, domain=AGES, **options):
+    given = {"epsilon": 1} if not {"mu", "rho", "epsilon"} & options.keys() else {}
+    given |= {"neighbors": "replace-one"} | options
+    with lw.testing.reproducible(seed):
+        return lw.release(values, domain, questions=questions, **given)
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=str)
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+def test_every_answer_is_near_the_truth_and_costs_no_more_than_the_promise(promise, relation):
+    made = published(neighbors=relation, **promise)
+    assert made.release.promise.allows(made.release.loss)
+    for question, truth in TRUTH.items():
+        answer = made.answer(question)
+        assert answer.low - 1 <= truth <= answer.high + 1
+        assert answer.high - answer.low < 0.1 * (1 if "share" in question else 100)
+    cells = made.answer("histogram bins 4")
+    counts = np.histogram(VALUES, bins=[0, 25, 50, 75, 100])[0] / VALUES.size
+    assert np.abs(cells.value - counts).max() < 0.03
+    again = QuestionRelease.from_json(made.release.to_json())
+    assert again == made.release and again.guarantee == made.guarantee
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize("asked", ["mean", "share at-most 60", "histogram edges 0 30 60 100"])
+def test_intervals_hold_the_people_in_the_data(asked, relation):
+    values = np.append(VALUES[:300], [np.nan] * 40)
+    truths = {
+        "mean": np.nanmean(values),
+        "share at-most 60": (values[:300] <= 60).mean(),
+        "histogram edges 0 30 60 100": (values[:300] <= 30).mean(),
+    }
+    held = 0
+    for answer in drawn_answers(asked, relation, values):
+        low, high = np.atleast_1d(answer.low)[0], np.atleast_1d(answer.high)[0]
+        held += low <= truths[asked] <= high
+    assert held >= 178  # binomial of 200 draws and 0.95: below with probability 1e-4
+
+
+def drawn_answers(asked, relation, values, draws=200):
+    """Yield answers of many releases of the same counts."""
+    promise = lw.privacy.Promise(relation, epsilon=1)
+    domain = lw.Interval(0, 100, bins=200).for_curator()
+    planned = planned_answers(domain, promise, [asked]).draws
+    counts = ExactCounts.of_values(values, planned.counted)
+    for seed in range(draws):
+        yield answer_released(planned.draw(counts, lw.seeded(seed)), asked)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+def test_intervals_of_the_median_hold_it(relation):
+    values, held = VALUES[:1000], 0
+    for answer in drawn_answers("quantile 0.5", relation, values):
+        assert answer.low <= answer.value <= answer.high
+        held += answer.low <= np.median(values) <= answer.high
+    assert held >= 178
+
+
+def test_segments_and_units_are_answered_one_by_one():
+    made = published(
+        by=["a", "b"] * 1500, segments=["a", "b"], questions=["mean", "quantile 0.5", "curve"]
+    )
+    for name, truth in (("a", VALUES[::2]), ("b", VALUES[1::2])):
+        assert abs(made.answer("mean", segment=name).value - truth.mean()) < 3
+        assert abs(made.answer("quantile 0.5", segment=name).value - np.median(truth)) < 6
+    assert {row["segment"] for row in made.answers()} == {"a", "b"}
+    with pytest.raises(ArgumentError, match="must be one of a, b"):
+        made.answer("mean", segment="c")
+    units = published(unit=np.arange(3000) // 2, most=2)
+    assert units.release.people is None and units.guarantee.unit.most == 2
+    assert abs(units.answer("mean").value - VALUES.mean()) < 3
+
+
+def test_the_curve_gets_half_and_answers_what_was_not_asked():
+    made = published(questions=["mean", "curve"], mechanism="prefix-sums")
+    assert made.release.parts[0].share == Fraction(1, 2)
+    assert made.release.curve.parts[0].promise.epsilon == Fraction(1, 2)
+    assert abs(made.answer("quantile 0.9").value - np.quantile(VALUES, 0.9)) < 5
+    assert abs(made.distribution.quantile(0.5) - np.median(VALUES)) < 3
+    assert QuestionRelease.from_json(made.release.to_json()) == made.release
+    alone = published(questions=["mean"])
+    with pytest.raises(ArgumentError, match="It answers 'mean'"):
+        alone.answer("share above 50")
+    with pytest.raises(ArgumentError, match="no curve"):
+        _ = alone.distribution
+
+
+def test_shares_of_the_budget():
+    asked = [read(each) for each in ("mean", "share above 5", "curve")]
+    assert [*budget_shares(asked, None).values()] == [
+        Fraction(1, 4),
+        Fraction(1, 4),
+        Fraction(1, 2),
+    ]
+    given = budget_shares(asked, {"mean": "0.2", "curve": "0.7", "share above 5": "0.1"})
+    assert [*given.values()] == [Fraction(1, 5), Fraction(1, 10), Fraction(7, 10)]
+    for wrong in ([1, 1, 1], [0, "0.5", "0.5"], ["0.5"], {"mean": 1}):
+        with pytest.raises(ArgumentError, match="shares"):
+            budget_shares(asked, wrong)
+
+
+def test_few_people_get_an_interval_of_the_median_and_no_point():
+    answer = published(values=VALUES[:60], questions=["quantile 0.5"]).answer("quantile 0.5")
+    assert answer.value is None and answer.low is not None
+    assert answer.note == "too few people for this privacy budget"
+
+
+def test_the_ledger_names_the_questions(tmp_path):
+    path = tmp_path / "ledger.json"
+    lw.Ledger(lw.Guarantee(3, 0, "replace-one", "central")).save(path)
+    made = published(questions=["mean", "share above 50"], ledger=path, name="ages")
+    (entry,) = lw.Ledger.load(path).entries
+    assert entry.name == "ages: mean, share above 50"
+    assert entry.release == made.release.identifiers[0] and entry.state == "released"
+    assert entry.cost.epsilon == 1
+
+
+def test_sums_of_releases_of_different_people():
+    parts = [published(seed, values=VALUES[seed::3], questions=ASKED[:3]) for seed in range(3)]
+    whole = sum(part.release for part in parts)
+    assert whole.people == 3000 and whole.guarantee.epsilon == 1
+    answer = lw.survey.QuestionPublication(whole).answer("mean")
+    assert abs(answer.value - VALUES.mean()) < 1 and answer.low < VALUES.mean() < answer.high
+    with pytest.raises(MismatchError, match="twice"):
+        whole + parts[0].release
+    median = [published(seed, questions=["quantile 0.5"]).release for seed in (1, 2)]
+    with pytest.raises(MismatchError, match="each release chose a bin"):
+        median[0] + median[1]
+    other = published(9, questions=ASKED[:3], epsilon=2).release
+    with pytest.raises(MismatchError, match="equal"):
+        whole + other
+
+
+def test_a_document_with_less_noise_is_refused():
+    document = published(questions=["mean", "quantile 0.5"]).release.to_document()
+    for place in (0, 1):
+        changed = lw.results.QuestionRelease.from_document(document).to_document()
+        scale = Fraction(changed["parts"][place]["noise"]["scale"])
+        changed["parts"][place]["noise"]["scale"] = str(scale * Fraction(99, 100))
+        with pytest.raises(FormatError, match="too small"):
+            QuestionRelease.from_document(changed)
+
+
+def test_what_is_refused_before_anything_is_drawn():
+    cases = [
+        ({"questions": ["curve"]}, "without questions"),
+        ({"questions": ["mean"], "mechanism": "prefix-sums"}, "are for the curve"),
+        ({"questions": ["share above 200"]}, "beyond the range"),
+        ({"questions": None, "shares": [1]}, "shares belong to questions"),
+        ({"domain": lw.Categories(["a"]), "questions": ["mean"]}, "for numbers"),
+    ]
+    for given, message in cases:
+        with pytest.raises(ArgumentError, match=message):
+            published(**given)
+    with pytest.raises(ArgumentError, match="a mean needs the values"):
+        counts = lw.protocol.ExactCounts.of_values(VALUES, lw.Interval(0, 100, bins=10))
+        lw.release(counts, epsilon=1, neighbors="replace-one", questions=["mean"])
+    with pytest.raises(ArgumentError, match="two draws fix it"):
+        published().answer("quantile 0.5", level=0.9)
+    with pytest.raises(ArgumentError, match="about data"):
+        published().answer("mean", target="population")
+    with pytest.raises(PrivacyError, match="neighbors"):
+        lw.release(VALUES, AGES, epsilon=1, questions=["mean"])
+
+
+def test_a_pure_epsilon_for_mu_is_the_largest_one():
+    """Its trade-off function touches that of mu-GDP from above, at the point of equal errors."""
+    from scipy.special import ndtr, ndtri
+
+    for mu in (0.1, 1, 3):
+        epsilon = float(pure_epsilon(lw.privacy.Promise("replace-one", mu=mu)))
+        alpha = np.linspace(0, 1, 2001)
+        pure = np.maximum(1 - np.exp(epsilon) * alpha, np.exp(-epsilon) * (1 - alpha))
+        more = np.exp(1.001 * epsilon)
+        gaussian = ndtr(ndtri(1 - alpha) - mu)
+        assert (np.maximum(0, pure) >= gaussian - 1e-12).all()
+        equal = 1 / (1 + more)
+        assert equal < ndtr(ndtri(1 - equal) - mu)
+
+
+@pytest.mark.parametrize(("scale", "copies"), [("1/2", (1, 1)), ("3", (1, 3)), ("300", (2, 1))])
+def test_tails_of_sums_of_noise_are_those_of_draws(scale, copies):
+    noise, rng = Noise("laplace", Fraction(scale)), lw.seeded(3)
+    count = 100_000
+    sums = [noise.draw(count * each, rng).reshape(count, -1).sum(axis=1) for each in copies]
+    for weights in ((1.0, 0.0), (0.3, 0.7), (1.0, 0.6)):
+        drawn = np.abs(weights[0] * sums[0] + weights[1] * sums[1])
+        for distance in np.quantile(drawn, [0.5, 0.9, 0.99]):
+            exact = noise_beyond(noise, copies, weights, float(distance))
+            share = (drawn >= distance - 1e-9).mean()
+            assert abs(exact - share) < 5 * np.sqrt(exact * (1 - exact) / count) + 0.002 * exact
+
+
+def test_the_picture_has_a_dot_for_each_number():
+    figure = published().plot()
+    dots = [line for ax in figure.axes for line in ax.lines if line.get_marker() == "o"]
+    assert len(figure.axes) == 2 and len(dots) == 7
