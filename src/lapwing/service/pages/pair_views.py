@@ -78,10 +78,7 @@ def pair_view(document: Document) -> dict[str, Any]:
             for name, one in document["marginals"].items()
         ],
         "questions": document["questions"],
-        "axes": [
-            {"name": name, "ordered": axis.ordered, "labels": [] if axis.ordered else axis.listed}  # type: ignore[attr-defined]
-            for name, axis in domain.axes.items()
-        ],
+        "axes": list(domain.names),
     }
 
 
