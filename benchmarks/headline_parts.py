@@ -47,16 +47,16 @@ def file_of(name: str) -> str:
 
 def percent(share: float) -> str:
     """Return a share in percent."""
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}%"
 
 
 def margin(error: float, repeats: int) -> float:
-    """Return half the length of a 95 % confidence interval of a mean, by Student's t."""
+    """Return half the length of a 95% confidence interval of a mean, by Student's t."""
     return float(stats.t.ppf(0.5 + LEVEL / 2, repeats - 1)) * error
 
 
 def interval(mean: float, error: float, repeats: int, *, scale: float = 1.0) -> str:
-    """Return a mean with its 95 % confidence interval, both times a scale."""
+    """Return a mean with its 95% confidence interval, both times a scale."""
     half = margin(error, repeats)
     ends = (figure(scale * max(0.0, mean - half)), figure(scale * (mean + half)))
     return f"{figure(scale * mean)} [{ends[0]}, {ends[1]}]"

@@ -155,7 +155,7 @@ def local_by_epsilon() -> str:
             ),
             f"{len(settings['columns'])} real columns of {min(people):,} to {max(people):,} "
             f"people, {settings['bins']} bins, {settings['repeats']} repeats. A ratio is the "
-            f"geometric mean over the columns, with its 95 % confidence interval. The other method "
+            f"geometric mean over the columns, with its 95% confidence interval. The other method "
             f"is the best of {others} for this column, ε and distance. It is chosen after "
             "the fact, which favors it. The default's mixtures were chosen while looking at these "
             "columns, which favors ours.",
@@ -203,7 +203,7 @@ def local_by_column() -> str:
         [
             table(header, rows, texts=2),
             f"ε = 1, {document['settings']['bins']} bins, {repeats} repeats. W1 is in percent of "
-            "the length of the domain, with the 95 % confidence interval of its mean.",
+            "the length of the domain, with the 95% confidence interval of its mean.",
             measured_by(document),
         ]
     )
@@ -227,10 +227,10 @@ def bands() -> str:
     return "\n\n".join(
         [
             table(header, rows, texts=2),
-            f"Nominal level 95 %, about the respondents, {settings['bins']} bins, "
+            f"Nominal level 95%, about the respondents, {settings['bins']} bins, "
             f"{settings['repeats']:,} repeats. Points inside: the share of the bin edges with "
             "0.02 < F < 0.98 that the pointwise band contains. Whole curves inside: the share of "
-            "repeats in which the simultaneous band contains all of them, with its 95 % "
+            "repeats in which the simultaneous band contains all of them, with its 95% "
             "confidence interval. The width is that of the pointwise band over the width of the "
             "exact linear band of the same reports.",
             measured_by(document),
@@ -265,7 +265,7 @@ def labels() -> str:
             f"Clicks on {settings['size']:,} pages (Kosarak), optimized unary encoding, "
             f"{settings['repeats']} repeats. The file has a tenth of the paper's clicks, and the "
             "larger number is all counts times ten. A cell is the mean squared error of "
-            "`MixturePrior` over that of another estimate from the same reports, with its 95 % "
+            "`MixturePrior` over that of another estimate from the same reports, with its 95% "
             "confidence interval. The others are the unbiased estimate and its projection on the "
             "simplex. Where the ratio is above 1, the default has more error.",
             measured_by(document),
@@ -291,7 +291,7 @@ def series() -> str:
             table(header, rows),
             f"36 weeks of 10,000 people, ε = 1, 64 bins, {repeats} repeats. *taxi* has real "
             "months, the other series are made up. A cell is the error of weeks decoded together "
-            "over that of weeks decoded alone, with its 95 % confidence interval. *Weeks so far* "
+            "over that of weeks decoded alone, with its 95% confidence interval. *Weeks so far* "
             "uses no later week.",
             measured_by(document),
         ]
@@ -321,7 +321,7 @@ def central() -> str:
             table(header, rows, texts=2),
             f"{settings['people']:,} people, {settings['bins']} bins, δ = "
             f"{document['measured']['delta']:g}, neighbors `replace-one`, {settings['repeats']} "
-            "repeats with other people in each. KS is in percentage points, with the 95 % "
+            "repeats with other people in each. KS is in percentage points, with the 95% "
             "confidence interval of its mean. Best published: the best of the paper's mechanisms "
             "whose true privacy loss is the stated one. All columns are made up.",
             measured_by(document),
@@ -354,7 +354,7 @@ def opendp_labels() -> str:
             f"OpenDP {version or '(version not recorded)'}, {settings['people']:,} people, other "
             f"ones in each of {settings['repeats']} repeats, neighbors `replace-one`. Noise: the "
             "standard deviation of one count. Error: the sum of the absolute errors of all shares, "
-            "with the 95 % confidence interval of its mean.",
+            "with the 95% confidence interval of its mean.",
             measured_by(document),
         ]
     )
@@ -580,18 +580,18 @@ def index() -> str:
     rows = [
         [
             "How large is the error of the recommended pair, next to the papers' methods?",
-            f"W1 is {ratio['ratio']:.2f} times that of the best other method (95 % interval "
+            f"W1 is {ratio['ratio']:.2f} times that of the best other method (95% interval "
             f"{ends}; ε = 1, {repeats} repeats, {len(cells)} real columns: "
             f"{listed([cell['column'] for cell in cells])}). {_fresh()}",
             "[Accuracy](accuracy.md#numbers-local-model)",
         ],
         [
-            "How often do 95 % bands contain the truth?",
-            f"pointwise {100 * min(inside):.1f} to {100 * max(inside):.1f} %, simultaneous "
-            f"{100 * min(curves):.1f} to {100 * max(curves):.1f} % "
+            "How often do 95% bands contain the truth?",
+            f"pointwise {100 * min(inside):.1f} to {100 * max(inside):.1f}%, simultaneous "
+            f"{100 * min(curves):.1f} to {100 * max(curves):.1f}% "
             f"(ε from 0.5 to 4, two columns without their tails, "
             f"{coverage['settings']['repeats']:,} repeats). Whole curves at all edges "
-            f"{100 * min(edges):.0f} to {100 * max(edges):.0f} % (seven kinds of columns, "
+            f"{100 * min(edges):.0f} to {100 * max(edges):.0f}% (seven kinds of columns, "
             f"{whole['settings']['repeats']} repeats each)",
             "[Accuracy](accuracy.md#confidence-bands-and-intervals)",
         ],

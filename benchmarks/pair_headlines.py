@@ -34,7 +34,7 @@ def pairs() -> str:
         [
             table(header, rows, texts=3),
             "Each figure is the error of the other method over that of the default. It is the "
-            f"geometric mean over {len(document['settings']['pairs'])} pairs, with its 95 % "
+            f"geometric mean over {len(document['settings']['pairs'])} pairs, with its 95% "
             f"confidence interval. Repeats: {repeats}. The best other method is chosen for each "
             "pair and error after the fact, which favors it. The least of a pair is about the best "
             "other method also.",
@@ -44,7 +44,7 @@ def pairs() -> str:
 
 
 def pairs_coverage() -> str:
-    """Return how often 95 % intervals of a joint distribution hold the truth."""
+    """Return how often 95% intervals of a joint distribution hold the truth."""
     document = kept("accuracy/league")
     cells = document["measured"]["cells"]
     whats = list(cells[0]["coverage"])
@@ -59,7 +59,7 @@ def pairs_coverage() -> str:
     return "\n\n".join(
         [
             table(["people", "ε", *whats], rows),
-            "Coverage of 95 % intervals of the people's own table: the mean over the pairs, then "
+            "Coverage of 95% intervals of the people's own table: the mean over the pairs, then "
             "the pair with the least.",
             measured_by(document),
         ]

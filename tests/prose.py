@@ -24,6 +24,17 @@ AVOIDED = re.compile(
     r"|jumps and odd|asked sites?|normal noise|behind a release|found atoms?)\b|, too[,.]",
     re.IGNORECASE,
 )
+PERCENT = re.compile(r"\d %(?![\w(])")
+NO_ZERO = re.compile(r"(?<![\w.])\.\d")
+MINUS = re.compile(r"\b(first|after|pandemic|later) less (before|the (first|second|earlier))\b")
+SPLICE = re.compile(
+    r"^(?!(?:If|When|Where|While|Because|Since|As|After|Before|With|Without|Although|Though|Once"
+    r"|Until|Unless|In|On|At|For|From|By|Of|To|Whether|Here|Then|So|But|And|Or)\b)[^,:(]*\b(?:is|are"
+    r"|has|have|holds?|must|may|can|cannot|takes?|needs?)\b[^,:(]*, (?:it|they|this|these|there)"
+    r" (?:is|are|has|have|holds?|must|may|can|cannot|takes?|needs?|says?)\b"
+)
+"""Two sentences that only a comma joins: "x must be whole, it is a string"."""
+
 SUBJECT = re.compile(r"^(Who|Whoever|Whatever) [a-z]|^What [a-z]+ [^?]*$")
 
 
@@ -37,6 +48,16 @@ def broken(text: str) -> Iterator[tuple[str, str]]:
             yield "semicolon", sentence
         if SUBJECT.search(sentence) and not sentence.endswith("?"):
             yield "subject", sentence
+        if len(re.findall(r"\w[)`*]*: \S", sentence)) > 1:
+            yield "two colons", sentence
+        for rule, pattern in (
+            ("comma splice", SPLICE),
+            ("percent", PERCENT),
+            ("leading zero", NO_ZERO),
+            ("less for minus", MINUS),
+        ):
+            if pattern.search(sentence):
+                yield rule, sentence
         for match in AVOIDED.finditer(sentence):
             yield f"word {match[0].strip(' ,.').lower()}", sentence
 
@@ -46,7 +67,7 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\n", text, flags=re.M | re.S)
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.S)
     text = re.sub(r"^.*\n *(-{3,}|={3,}) *$", "\n", text, flags=re.M)  # sections of numpydoc
-    text = re.sub(r"^ *(\||#|>>>|\.\.\.|:::|\.\. ).*$", "\n", text, flags=re.M)
+    text = re.sub(r"^ *(\||#|>>>|\.\.\.|:::|\.\. |:[\w-]+: ).*$", "\n", text, flags=re.M)
     text = re.sub(r"^ *\S+ : .*$", "\n", text, flags=re.M)  # names and types of parameters
     # Code may begin a sentence.
     text = re.sub(r"(\{[\w:]+\})?(``.*?``|`[^`]*`)", "Code", text, flags=re.S)
@@ -57,14 +78,51 @@ def sentences(text: str) -> Iterator[str]:
         yield from filter(None, re.split(r"(?<=[.!?:])\s+(?=[A-Z\"(*])", words))
 
 
+def cells(text: str) -> Iterator[str]:
+    """Return the cells of the tables of a page, outside code."""
+    text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\n", text, flags=re.M | re.S)
+    for row in re.findall(r"^ *\|(.+)\| *$", text, re.M):
+        for cell in re.split(r"(?<!\\)\|", row):
+            title = re.fullmatch(r" *!?\[[^]]*\]\([^)]*\) *", cell)
+            if re.search(r"[a-z]{2} [a-z]", cell) and not title:
+                yield cell.strip()
+
+
+def of_html(text: str) -> str:
+    """Return what a template shows; what is filled in is one word."""
+    text = re.sub(r"\{#.*?#\}|\{%.*?%\}|<(script|style).*?</\1>", "\n\n", text, flags=re.S)
+    text = re.sub(r"</?(b|i|em|strong|code|a|span|abbr|time)\b[^>]*>", "", text)
+    return re.sub(r"<[^>]*>", "\n\n", re.sub(r"\{\{.*?\}\}", "x", text, flags=re.S))
+
+
+def of_script(text: str) -> str:
+    """Return the strings of a script that are sentences, without its comments."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
+    found = re.findall(r"\"([^\"\n]*)\"|`([^`]*)`", text)
+    said = (re.sub(r"\$\{[^}]*\}", "x", one or other) for one, other in found)
+    return "\n\n".join(each for each in said if len(re.findall(r"[a-z]{3}", each)) > 3)
+
+
 def texts() -> Iterator[tuple[str, str]]:
-    """Return each file of prose, with its prose: pages, and docstrings and messages of a module."""
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+    """Return each file of prose, with its prose.
+
+    Pages with the cells of their tables, docstrings and messages of a module, what templates show,
+    and the strings of scripts.
+    """
+    pages = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")]
     for page in [*pages, *sorted((ROOT / "docs").rglob("*.md"))]:
-        yield page.relative_to(ROOT).as_posix(), page.read_text("utf-8")
+        text = page.read_text("utf-8")
+        yield page.relative_to(ROOT).as_posix(), "\n\n".join([text, *cells(text)])
     for path in sorted((ROOT / "src").rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         yield path.relative_to(ROOT).as_posix(), "\n\n".join([*docstrings(tree), *messages(tree)])
+    for path in sorted((ROOT / "src").rglob("*.html")):
+        yield path.relative_to(ROOT).as_posix(), of_html(path.read_text("utf-8"))
+    for folder in ("src", "clients"):
+        for path in sorted((ROOT / folder).rglob("*.mjs")):
+            if "test" not in path.as_posix() and "node_modules" not in path.as_posix():
+                yield path.relative_to(ROOT).as_posix(), of_script(path.read_text("utf-8"))
 
 
 def docstrings(tree: ast.Module) -> Iterator[str]:
@@ -77,11 +135,22 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
                 yield re.sub(r"^ *\*{,2}\w+(, \*{,2}\w+)*: ", "\n\n", text, flags=re.M)
 
 
+SHOWN = {
+    *("warn", "caution", "option", "argument"),
+    *("set_title", "set_xlabel", "set_ylabel", "suptitle"),
+}
+"""Functions whose strings people read: warnings, helps, and the words of pictures."""
+
+
 def messages(tree: ast.Module) -> Iterator[str]:
-    """Return the texts of the errors that a module raises; what is filled in is one word."""
+    """Return the texts of errors, warnings, helps and pictures; what is filled in is one word."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            for part in node.exc.args:
+        call = node.exc if isinstance(node, ast.Raise) else node
+        if not isinstance(call, ast.Call):
+            continue
+        named = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if isinstance(node, ast.Raise) or named in SHOWN:
+            for part in [*call.args, *(each.value for each in call.keywords)]:
                 if isinstance(part, ast.JoinedStr):
                     yield "".join(
                         str(piece.value) if isinstance(piece, ast.Constant) else "x"

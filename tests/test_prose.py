@@ -44,6 +44,29 @@ def test_each_rule_notices_what_it_is_for() -> None:
     assert rules(f"# {'word ' * 30}\n\n| {'word; ' * 30} |\n\n```sh\na; b\n```\n`a; b`") == []
 
 
+def test_marks_and_joints_are_noticed() -> None:
+    def rules(text: str) -> list[str]:
+        return [rule for rule, _ in broken(text)]
+
+    assert rules("x must be a survey, it is a tally") == ["comma splice"]
+    assert rules("If x is a survey, it is refused.") == []
+    assert rules("It covers 95 % of them.") == ["percent"] and rules("It covers 95% of them.") == []
+    assert rules("At .5 it fails.") == ["leading zero"] and rules("At 0.5 it fails.") == []
+    assert rules("One: two: three.") == ["two colons"] and rules("One: two.") == []
+    assert rules("Trips of the pandemic less before.") == ["less for minus"]
+
+
+def test_tables_templates_and_scripts_are_read() -> None:
+    assert list(prose.cells("| a |\n| --- |\n| It is drawn anew; so it is. |\n")) == [
+        "It is drawn anew; so it is."
+    ]
+    assert list(sentences(prose.of_html("<p>It is <b>{{ one }}</b> now.</p>{# no #}"))) == [
+        "It is x now."
+    ]
+    script = "// no comment is read here\nshow(`Only ${n} of them were sent.`, 'x')"
+    assert prose.of_script(script) == "Only x of them were sent."
+
+
 def test_sentences_of_a_docstring_leave_out_its_types() -> None:
     text = "Sum of it.\n\nParameters\n----------\nvalues : array; one\n    The values. All of them."
     assert list(sentences(text)) == ["Sum of it.", "The values.", "All of them."]
@@ -54,3 +77,5 @@ def test_messages_are_found() -> None:
 
     tree = ast.parse('def f(x):\n    raise ValueError(f"x must be {x}. It is not")\n')
     assert list(messages(tree)) == ["x must be x. It is not"]
+    tree = ast.parse('warnings.warn(f"{x} is old")\nax.set_title("Shares")\nf("not shown")')
+    assert list(messages(tree)) == ["x is old", "Shares"]

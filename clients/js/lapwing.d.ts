@@ -233,7 +233,7 @@ export class LapwingError extends Error {}
 export class DomainError extends LapwingError {}
 /** A survey whose numbers violate its guarantee, or whose guarantee is weaker than accepted. */
 export class PrivacyError extends LapwingError {}
-/** What would be spent is more than the person allows; nothing was spent. */
+/** What would be spent is more than the person allows. Nothing was spent. */
 export class BudgetError extends PrivacyError {}
 /** A document or a batch that is foreign, damaged, or not in its canonical spelling. */
 export class FormatError extends LapwingError {}

@@ -337,7 +337,7 @@ def require_format(document: Mapping[str, Any], *, name: str, version: int) -> N
     found = document.get("format")
     if found != name:
         said = called(found) if isinstance(found, str) else "a document that lapwing did not write"
-        raise FormatError(f"this must be {called(name)}, it is {said}. Check the name of the file")
+        raise FormatError(f"this must be {called(name)}. It is {said}. Check the name of the file")
     stated = document.get("version")
     # Not a bool: True equals 1.
     if type(stated) is not int or stated != version:
@@ -379,7 +379,7 @@ def require_plain(document: Any, *, name: str) -> None:
             elif kind in _NUMBERS:
                 _require_numbers([value], name)
             elif value is not None and kind is not bool:
-                raise FormatError(f"{name} must be plain JSON, it holds a {kind.__name__}")
+                raise FormatError(f"{name} must be plain JSON. It holds a {kind.__name__}")
         if not deeper:
             return
         level = deeper

@@ -117,7 +117,7 @@ def test_columns_of_a_parquet(kind: str, tmp_path: Path) -> None:
         try:
             read([0])
         except DomainError as error:  # of the type, whatever the rows
-            assert "must hold" in str(error) and "it holds" in str(error)
+            assert "must hold" in str(error) and "It holds" in str(error)
             for row in rows:
                 with pytest.raises(DomainError, match="must hold"):
                     read([row])

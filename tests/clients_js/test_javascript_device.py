@@ -211,7 +211,7 @@ def test_the_budget_is_exact_and_over_all_surveys(collector: Scripted) -> None:
         options={"budget": "2"},
     )  # fmt: skip
     assert all(answer["state"] == "waiting" for answer in fits)
-    assert over["error"] == "BudgetError" and "nothing was spent" in over["message"]
+    assert over["error"] == "BudgetError" and "Nothing was spent" in over["message"]
     assert len(sent) == len(collector.uploads) == 4
     assert ledger["spent"] == "2" and ledger["budget"] == "2"
 

@@ -122,7 +122,7 @@ def test_reports_of_another_width_are_refused(store: Store) -> None:
     wide = Upload(FP, "w1", new_id(), Batch(FP, 0, b"\0\0\0\0", 2))
     outcomes = store.store([upload([1]), wide])
     assert verdicts(outcomes) == [STORED, Problem.REFUSED]
-    assert outcomes[1].refused == ((0, "every report must have 1 bytes, these have 2"),)
+    assert outcomes[1].refused == ((0, "every report must have 1 bytes. These have 2"),)
 
 
 def test_epochs_only_go_forward(store: Store) -> None:

@@ -51,7 +51,7 @@ export function collectorAddress(text) {
   if (!safe || address.username || address.password || address.search || address.hash) {
     throw new ArgumentError(
       "collector must be an address that begins with https:// and has no name, query or " +
-        "fragment; plain http is for this very machine, and for the page's own origin",
+        "fragment. Plain http is for this very machine, and for the page's own origin",
     );
   }
   return (address.origin + address.pathname).replace(/\/+$/, "");
@@ -92,7 +92,7 @@ export class Collector {
     if (status !== 200) throw new LapwingError(`${address} answers ${status}`);
     if (mediaType(type) === "text/html") {
       throw new LapwingError(
-        `${address} sent a web page, so it is no collector; the network may ask to sign in first`,
+        `${address} sent a web page, so it is no collector. The network may ask to sign in first`,
       );
     }
     return text;
@@ -163,7 +163,7 @@ async function textOf(response, most) {
     size += part.value.length;
     if (size > most) {
       await reader.cancel();
-      throw new LapwingError(`an answer must have at most ${most} bytes; this is no collector`);
+      throw new LapwingError(`an answer must have at most ${most} bytes. This is no collector`);
     }
     text += decoder.decode(part.value, { stream: true });
   }

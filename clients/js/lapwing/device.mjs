@@ -222,7 +222,7 @@ export class Device {
     if (!total.isAtMost(this.#budget)) {
       throw new BudgetError(
         `this device may spend an epsilon of ${this.#budget} in all, with this answer it would ` +
-          `be ${total}; nothing was spent`,
+          `be ${total}. Nothing was spent`,
       );
     }
   }
@@ -329,7 +329,7 @@ export class Device {
         const of = epoch === undefined ? "" : ` of epoch "${epoch}"`;
         const to = survey === undefined ? "" : ` to survey ${fingerprintOf(survey)}`;
         throw new ArgumentError(
-          `this device gave no answer${of}${to}; device.ledger() lists its answers`,
+          `this device gave no answer${of}${to}. Its ledger lists what it gave`,
         );
       }
       const put = named
@@ -407,7 +407,7 @@ function requireToken(token) {
   if (!UPLOAD_TOKEN.test(token)) {
     throw new ArgumentError(
       "this needs an upload token, lwu_ and 43 more characters, as the collector's admin gave " +
-        "it; nothing was spent",
+        "it. Nothing was spent",
     );
   }
 }
@@ -427,7 +427,7 @@ function agreedText(records, survey, agreed) {
   const key = agreedKey(survey);
   if (agreed === undefined && (records.get(key)?.text ?? text) !== text) {
     throw new MismatchError(
-      "the text of this survey is not the one that this device remembers; show it to the person, " +
+      "the text of this survey is not the one that this device remembers. Show it to the person, " +
         `and pass text: "${text}" when they agree`,
     );
   }
@@ -438,7 +438,7 @@ function agreedText(records, survey, agreed) {
 function requireSameText(record, survey) {
   if (textFingerprint(record.notice ?? {}) === survey.textFingerprint) return record;
   throw new MismatchError(
-    `epoch ${record.epoch} was answered under another text of this survey; the first answer ` +
+    `epoch ${record.epoch} was answered under another text of this survey. The first answer ` +
       "stays, and this question is not answered",
   );
 }

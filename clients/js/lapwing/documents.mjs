@@ -38,7 +38,7 @@ class Reader {
   }
 
   refuse(why) {
-    throw new FormatError(`a document must be strict JSON; at character ${this.at} ${why}`);
+    throw new FormatError(`a document must be strict JSON. At character ${this.at} ${why}`);
   }
 
   match(pattern) {

@@ -27,7 +27,7 @@ export function buildDomain(document) {
 export function requireFew(symbols) {
   if (symbols <= MOST_SYMBOLS) return;
   throw new UnsupportedError(
-    `a device takes surveys of at most ${MOST_SYMBOLS} symbols, this one has more; use fewer ` +
+    `a device takes surveys of at most ${MOST_SYMBOLS} symbols, this one has more. Use fewer ` +
       "bins, or a hashing randomizer",
   );
 }
@@ -58,7 +58,7 @@ class Domain {
     if (!isMissing(read)) return this.symbol(read);
     if (this.hasMissing) return this.size - 1;
     throw new DomainError(
-      "a value must be present and have a place in the domain; leave out those who have none",
+      "a value must be present and have a place in the domain. Leave out those who have none",
     );
   }
 
@@ -147,7 +147,7 @@ class HashedStrings extends Domain {
 
 function requireWhole(number) {
   if (Math.floor(number) !== number) {
-    throw new DomainError("a value must be a whole number, this one is not; round it");
+    throw new DomainError("a value must be a whole number, this one is not. Round it");
   }
 }
 
@@ -330,7 +330,7 @@ class Interval extends Domain {
     const far = Number.isFinite(number) && Math.abs(number) > MOST_SECONDS;
     if (plain && far && Math.max(-low, high) <= MOST_SECONDS) {
       throw new DomainError(
-        "a number of a datetime must be seconds since 1970, and this one is beyond 10^11; pass " +
+        "a number of a datetime must be seconds since 1970, and this one is beyond 10^11. Pass " +
           "the Date itself, or divide milliseconds by 1000",
       );
     }

@@ -56,7 +56,7 @@ function countBits(bytes, at, bits) {
 export function demandFollowing(condition, name) {
   demand(
     condition,
-    `what the survey derives (${name}) does not follow from its epsilon and domain; the document ` +
+    `what the survey derives (${name}) does not follow from its epsilon and domain. The document ` +
       "was changed or made by other software, and its promise cannot be trusted",
   );
 }
@@ -88,7 +88,7 @@ function requirePromise(odds, more, less, follows) {
     const ratio = less > 0n ? Number((more << 64n) / less) / 2 ** 64 : Infinity;
     throw new PrivacyError(
       `the thresholds must keep the promised epsilon of ${odds.epsilon}, these keep ` +
-        `${Math.log(ratio).toPrecision(4)}; this survey says more than is true, do not answer it`,
+        `${Math.log(ratio).toPrecision(4)}. This survey says more than is true, do not answer it`,
     );
   }
   demand(more > less, "near outputs must be more likely than others, or reports would say nothing");

@@ -29,7 +29,7 @@ export function withToken(record, token) {
   if (record.state !== "waiting") {
     throw new ArgumentError(
       `nothing waits in epoch ${record.epoch}: its report is ${record.state}, so no upload token ` +
-        "can be stored with it; keep the token for another epoch",
+        "can be stored with it. Keep the token for another epoch",
     );
   }
   const lacked = record.problem?.startsWith("upload-token-");
@@ -66,7 +66,7 @@ export function storageError(error) {
   const full = error?.name === "QuotaExceededError" || error?.code === "ENOSPC";
   return new LapwingError(
     full
-      ? "the storage of this device is full, so nothing was kept or spent; free some space"
+      ? "the storage of this device is full, so nothing was kept or spent. Free some space"
       : "the storage of this device failed, so nothing was kept or spent",
     { cause: error },
   );
@@ -101,7 +101,7 @@ export function requireOpen(epochs, survey, epoch) {
   }
   if (text !== null && text !== own) {
     throw new MismatchError(
-      `epoch ${epoch} asks another text than the one at hand; fetch the survey and show the ` +
+      `epoch ${epoch} asks another text than the one at hand. Fetch the survey and show the ` +
         "person its text, nothing was spent",
     );
   }
@@ -115,6 +115,6 @@ export function requireSameQuestion(records, survey) {
   if (question === survey.notice.question && measure === survey.notice.measured_in) return;
   throw new MismatchError(
     "the memoized report of this survey answers another question or another unit, and would be " +
-      "sent again; nothing was answered. A new question needs a new survey",
+      "sent again. Nothing was answered. A new question needs a new survey",
   );
 }

@@ -24,7 +24,7 @@ export class BrowserStorage {
   #open() {
     if (!globalThis.indexedDB) {
       throw new LapwingError(
-        "there is no IndexedDB here to keep the memory of a device; give the Device a `storage`, " +
+        "there is no IndexedDB here to keep the memory of a device. Give the Device a `storage`, " +
           "an object with the method `change`",
       );
     }

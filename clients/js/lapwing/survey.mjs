@@ -125,7 +125,7 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   const optional = ["answers", "segments", "segment_minimum", "notice", "asks"];
   requireKeys(document, keys, optional, "a survey");
   demand(document.format === "lapwing-survey", "this must be a lapwing-survey document");
-  demand(document.version === 1, "only surveys of version 1 can be read; use a newer client");
+  demand(document.version === 1, "only surveys of version 1 can be read. Use a newer client");
   demand(isPrintable(document.name), "the name must be a text of 1 to 200 printable characters");
   requireSegments(document);
   requireNotice(document);
@@ -176,7 +176,7 @@ function requireFingerprint(document, wanted) {
   const { fingerprint, notice: _, asks: __, ...agreed } = document;
   demand(
     fingerprint === hexadecimal(sha256OfText(canonical(agreed))),
-    "the survey's fingerprint does not match its content; the document was changed",
+    "the survey's fingerprint does not match its content. The document was changed",
   );
   demand(
     wanted === undefined || wanted === fingerprint,
@@ -246,7 +246,7 @@ function unsupported(name) {
   }
   const has = Object.keys(RANDOMIZERS).join(", ");
   return new UnsupportedError(
-    `this client has no ${name}; it has ${has}. Publish the survey with one of these, or answer ` +
+    `this client has no ${name}. It has ${has}. Publish the survey with one of these, or answer ` +
       "it with the Python client",
   );
 }

@@ -201,7 +201,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise FormatError(
-            f"{path.name} must be the file of a device, it is foreign or damaged. Restore it, "
+            f"{path.name} must be the file of a device. It is foreign or damaged. Restore it, "
             "because a new one would forget what was spent"
         )
     if version != VERSION:
@@ -288,6 +288,6 @@ def _told(path: Path) -> Iterator[None]:
         raise DeviceError(f"the device's file {path.name} cannot be used: {advice}") from None
     except sqlite3.DatabaseError as error:
         raise FormatError(
-            f"{path.name} must be the file of a device, it is foreign or damaged ({error}). "
+            f"{path.name} must be the file of a device. It is foreign or damaged ({error}). "
             "Restore it, because a new one would forget what was spent"
         ) from None

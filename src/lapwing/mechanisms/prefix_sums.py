@@ -101,7 +101,7 @@ def _noise_shape() -> Matrix:
     """Return what the Legendre coefficients are multiplied by before noise is added: [24, 24].
 
     ``sqrt(1 + 1.5 i)`` on the diagonal and ``0.72 / |i - j|`` where i - j is even: the noise of
-    least mean square in the curve (`PolynomialProjection`) within 2 %. In closed form because a
+    least mean square in the curve (`PolynomialProjection`) within 2%. In closed form because a
     strategy must be the same on every machine, and a search would not be.
     """
     degree = np.arange(FUNCTIONS)
@@ -251,13 +251,13 @@ class PrefixSums(LinearMechanism):
     tests compare the norm with all pairs of symbols, and the noise with its exact distribution.
 
     **Accuracy.** At 1024 symbols the root mean square error of the prefix sums is 3.89 standard
-    deviations of unit noise. It grows by about 0.3 each time the symbols double. It is 5.3 % above
+    deviations of unit noise. It grows by about 0.3 each time the symbols double. It is 5.3% above
     the best of any linear mechanism with Gaussian noise where that is known (64 and 128 symbols).
     The error after decoding matters more. Smooth rows raise the error of unbiased sums and lower
     that of smooth estimates, the more so the more noise there is. They
     were measured at 256 symbols, over densities from rough to smooth and with atoms. Half of
     the budget multiplies the root mean square error of the best linear answer by 0.90, where the
-    noise is 3.6 % of the people. Where it is 0.004 % of them, the factor is 0.97, and at worst
+    noise is 3.6% of the people. Where it is 0.004% of them, the factor is 0.97, and at worst
     1.05.
 
     **Cost.** Time O(symbols^2) for the exact answers, at most 2^14 bins. The release has one

@@ -210,7 +210,7 @@ def private_bounds(
     Warns
     -----
     RowsWarning
-        When more than half of 100 values or more are missing or unreadable, or more than 1 % are
+        When more than half of 100 values or more are missing or unreadable, or more than 1% are
         unreadable. It comes before anything is paid, and holds exact counts, for your eyes only.
     PrivacyWarning
         As :func:`lapwing.release` gives it, before anything is drawn.

@@ -158,8 +158,8 @@ class SumTree(LinearMechanism):
     levels. The tests compare both with all pairs of symbols.
 
     **Accuracy.** For pure epsilon it is the best release of this library, but for few people, whom
-    a few wide cells suit. With Gaussian noise, prefix sums have 16 % less noise than the Haar
-    strategy and 20 % less than a tree of counts. From about epsilon 1 on, a tree with Laplace noise
+    a few wide cells suit. With Gaussian noise, prefix sums have 16% less noise than the Haar
+    strategy and 20% less than a tree of counts. From about epsilon 1 on, a tree with Laplace noise
     is nearer even with a delta, at up to some hundred bins. :func:`lapwing.release` chooses.
 
     **Cost.** One number for each node. Counts are decoded in O(symbols) a level. Decoding Haar

@@ -46,7 +46,7 @@ from lapwing.results.uncertainty import independent_critical_values
 from lapwing.results.weak_parameters import warn_of_parameters
 
 _DRAWS = 400
-"""Simulated curves behind an expected largest error: 1.5 % of it is the error of their mean."""
+"""Simulated curves behind an expected largest error: 1.5% of it is the error of their mean."""
 
 _SEED = 7919
 
@@ -148,7 +148,7 @@ def expected_error(
     **Accuracy.** For reports see :func:`recommend`. For a release standard deviations are exact,
     and expected distances are means of 400 draws with the exact covariance. All are at the ends of
     bins (of cells, for a histogram query), for people without missing values. The tests compare
-    them with real releases, within 10 %. Where neighbors hide the number of people, shares of
+    them with real releases, within 10%. Where neighbors hide the number of people, shares of
     labels are divided by a noisy number as well. This adds less than a share of the standard
     deviation to each share.
 

@@ -219,9 +219,9 @@ class ExpectedError(Mapping[str, ErrorByKind]):
         Expected distance by noise and sampling. None also for projections, whose own error is added
         and not known.
     margin : float or None
-        For a release of labels, the pointwise 95 % margin of the noise of a share.
+        For a release of labels, the pointwise 95% margin of the noise of a share.
     simultaneous_margin : float or None
-        For a release of labels, the simultaneous 95 % margin of the noise of all shares.
+        For a release of labels, the simultaneous 95% margin of the noise of all shares.
     segment : ExpectedError or None
         By segment, the error within a segment, if all have the same number of people.
     questions : mapping of str to ErrorByKind, or None

@@ -332,7 +332,7 @@ def categorical_choice(
     Notes
     -----
     The error of every decoder falls with the deviation of the unbiased shares, so that is what is
-    minimized. Within 1 % the cheaper one is taken: fewer report bytes, of which up to 128 count as
+    minimized. Within 1% the cheaper one is taken: fewer report bytes, of which up to 128 count as
     equal, then less work for the server.
     """
     size = domain.size
@@ -404,7 +404,7 @@ def _cheapest(found: list[Option], users: int) -> Option:
 
 
 def _needed(error_of: Callable[[int], float], target: float) -> int:
-    """Return the fewest people, to about 1 %, whose error is at most the target."""
+    """Return the fewest people, to about 1%, whose error is at most the target."""
     if error_of(USER_LIMIT) > target:
         raise ArgumentError(
             f"no number of people up to {USER_LIMIT} reaches an error of {target:g}. The least "

@@ -33,7 +33,7 @@ ALARM = 1e-4
 SIMULATIONS = 49
 """Honest tallies simulated at the fit."""
 # Their mean and spread give the p-value by a gamma distribution, the shape of a chi-square. The
-# spread is known to 10 %.
+# spread is known to 10%.
 
 SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Shares of copied reports that are tried, to say which would have been seen."""

@@ -6,7 +6,7 @@ as narrow as the piecewise mechanism. Below epsilon 1 the default mixture has th
 the wave the shorter interval, so each gets half of the people.
 
 If the default mixture is one of several components, it gets half of the people. The others share
-the rest equally. From epsilon 8 on fine cells beside the edges tell more of the curve, and the
+the rest equally. From epsilon 8 on fine cells beside few edges tell more of the curve, and the
 mixture gets a fifth.
 """
 
@@ -63,7 +63,8 @@ FEW_CELLS, MANY_CELLS = 32, 64
 MANY_PEOPLE = 200_000
 
 FINE_EPSILON = 8
-"""From here on cells of a 64th of the range are better than the default mixture for the curve."""
+"""From here on cells of a 64th of the range beside few edges suit the curve better than the default
+mixture."""
 
 LIKE = "like"
 """The kind of a column that somebody names, on which quantiles have errors in their unit."""
@@ -135,7 +136,7 @@ def question_design(
     if not (cells or points):
         return QuestionDesign(chosen, None, sentence)
     kept = 0.5 if curve else 0.0
-    if curve and cells and epsilon >= FINE_EPSILON:
+    if curve and cells and epsilon >= FINE_EPSILON and len(starts) < FEW_CELLS // 2:
         kept = 0.2
         step = -(-chosen.size // MANY_CELLS)
         starts = tuple(sorted({*starts, *range(0, chosen.size, step)}))

@@ -67,7 +67,7 @@ class LedgerEntry:
 
     Notes
     -----
-    **Privacy.** A loss is charged where it gives the guarantee with at most 1 % to spare. A smaller
+    **Privacy.** A loss is charged where it gives the guarantee with at most 1% to spare. A smaller
     loss is not that of the guarantee, so the guarantee itself is charged.
 
     Examples

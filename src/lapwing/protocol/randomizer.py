@@ -469,5 +469,5 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
             f"{fingerprint[:12]}. Tally them with the survey that asked for them"
         )
     if reports.width != width:
-        raise ReportError(f"every report must have {width} bytes, these have {reports.width}")
+        raise ReportError(f"every report must have {width} bytes. These have {reports.width}")
     return reports.data

@@ -53,7 +53,7 @@ class Atom:
     share: Of the people, in [0, 1]. For a detected atom: what its bin holds beyond what the bins
         around it suggest, by the estimate that its interval is about, because a smoothed one
         spreads over the neighbors what a bin holds alone.
-    low, high: 95 % interval of the share. None without an error distribution. The interval of a
+    low, high: 95% interval of the share. None without an error distribution. The interval of a
         detected one reaches from what stands out for certain to the whole bin, because nobody knows
         what else is in its bin. The lower end allows its bin twice what the bins around it suggest.
         It also allows for the luck that helps to find what just stands out.

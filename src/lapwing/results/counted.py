@@ -91,7 +91,7 @@ ALL_NOISE = "hardly any values: all numbers are noise"
 """What is said of a release whose noise is about as large as all that it counts."""
 
 _WIDEST = 0.8
-"""Mean width of the 95 % intervals of shares from which they say nothing. At most 1."""
+"""Mean width of the 95% intervals of shares from which they say nothing. At most 1."""
 
 
 def all_noise(result: Any) -> bool:
@@ -109,7 +109,7 @@ VAGUE = "The 95 % interval of the median spans more than half of the range, or t
 def vague(result: Any) -> bool:
     """Return whether a release of numbers says hardly anything about the median.
 
-    returns: True where the 95 % interval of the median spans more than half of the range, or there
+    returns: True where the 95% interval of the median spans more than half of the range, or there
         is no band. Labels have no median, so False.
     """
     domain = result.domain

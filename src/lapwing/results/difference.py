@@ -141,7 +141,7 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
                 )
         if self.first.domain.to_document() != self.second.domain.to_document():
             raise MismatchError(
-                "two distributions must be on the same domain to have a difference, these are "
+                "two distributions must be on the same domain to have a difference. These are "
                 f"not: {domain_mismatch(self.first.domain, self.second.domain)}"
             )
         if self._shared is not None:

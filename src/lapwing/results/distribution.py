@@ -380,7 +380,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         -------
         object
             Mean, a float for numbers and otherwise as :meth:`quantile`. None where a circle has no
-            clear middle: the 95 % interval of the mean resultant length contains zero.
+            clear middle: the 95% interval of the mean resultant length contains zero.
 
         Raises
         ------
@@ -499,7 +499,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
         They are the atoms that the domain declares, and the detected ones. A detected atom is a bin
         that stands out of the bins around it by more than the noise. In a column without atoms none
-        is detected with a probability of 99 %. The CDF stays linear inside the bin of a detected
+        is detected with a probability of 99%. The CDF stays linear inside the bin of a detected
         atom, because no report says where in the bin it is.
         """
         return () if is_small(self) else atoms_at(self, 0.95)
@@ -643,7 +643,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
             bin.
         xlim : (low, high), optional
             Limits of the x-axis, in the unit of the values. None is an end of the domain. Default:
-            the whole domain, with one exception. An end is moved to the 0.5 % or 99.5 % quantile
+            the whole domain, with one exception. An end is moved to the 0.5% or 99.5% quantile
             where that halves the axis or more. The picture says which share it leaves out.
         title : str, optional
             Title of the picture.

@@ -121,8 +121,8 @@ class DistributionIntervals:
         Measured coverage is in the band's `method`.
 
         A simultaneous band of a CDF is cut so that its curves never fall. Nothing is lost, because
-        no CDF falls. A pointwise band cut like this would cover 87 % of the points of a square wave
-        (128 bins, epsilon 1), not 95 %. The method :meth:`Band.monotone` widens a pointwise band
+        no CDF falls. A pointwise band cut like this would cover 87% of the points of a square wave
+        (128 bins, epsilon 1), not 95%. The method :meth:`Band.monotone` widens a pointwise band
         instead, as pictures do.
 
         A pointwise band is cut to the simultaneous one of the same level and target, up to 32,768

@@ -126,9 +126,9 @@ def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | 
 
     Where a band comes from a posterior, the prior behind its simultaneous kind is the wider one. A
     single bin needs it: on a column of atoms (hours of work, 200 bins, a multiscale wave, 40
-    simulated tallies) 95 % intervals of the shares of six atoms cover 70 to 98 % at epsilon 1 and
-    85 to 98 % at 2 under the narrower prior, 88 to 98 % under the wider one, whose intervals are
-    at most 20 % wider. Sums over many bins hardly differ. An exact linear band has one error
+    simulated tallies) 95% intervals of the shares of six atoms cover 70 to 98% at epsilon 1 and
+    85 to 98% at 2 under the narrower prior, 88 to 98% under the wider one, whose intervals are
+    at most 20% wider. Sums over many bins hardly differ. An exact linear band has one error
     distribution for all.
     """
     return None if uncertainty is None else uncertainty.about("simultaneous", target)

@@ -282,7 +282,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         -----
         LimitedWarning
             When a range ends inside a bin, whose people are then divided by length. Also when fewer
-            than 2 % of the people meet the condition, where intervals were not measured.
+            than 2% of the people meet the condition, where intervals were not measured.
 
         Examples
         --------

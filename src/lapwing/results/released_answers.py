@@ -39,7 +39,7 @@ _FINE_SCALE = 64
 _HALVINGS = 40
 
 _NOBODY = math.log(50)
-"""Scales of the noise up to which a number of missing values is taken as none: 99 % of noises."""
+"""Scales of the noise up to which a number of missing values is taken as none: 99% of noises."""
 
 _Entry = tuple[Any, Any, Any]
 """A point and the ends of its interval."""

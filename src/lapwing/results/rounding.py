@@ -5,7 +5,7 @@ the interval. The low end is rounded down and the high end up, so a printed inte
 the interval holds. The estimate has the same digits, rounded to the nearest, so it lies in its
 printed interval.
 
-**Without one.** A share has two decimals of a percent, or four below 0.01 %. A number has six
+**Without one.** A share has two decimals of a percent, or four below 0.01%. A number has six
 significant digits, and from a million on no decimals. A predicted error has three significant
 digits, a parameter that somebody chose all of its own.
 
@@ -122,7 +122,7 @@ class NumberWriter:
             step = Decimal("0.0001") if 0 < abs(exact) < Decimal("0.01") else Decimal("0.01")
         step = min(max(step, Decimal("0.0001")), Decimal(1))
         shown = _on_grid(exact, step, rounding)
-        # Only what is 0 % or 100 % but for rounding looks like it.
+        # Only what is 0% or 100% but for rounding looks like it.
         if rounding == "nearest" and shown == 0 != exact:
             return f"{'< ' if exact > 0 else '> -'}{_digits(step, step)}{word}"
         if rounding == "nearest" and shown == 100 != exact and exact < 100:

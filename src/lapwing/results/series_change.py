@@ -27,7 +27,7 @@ class Shift(Declared, FromFields):
 
     size: The largest gap between the two CDFs (Kolmogorov and Smirnov), of labels between the two
         shares. In 0..1.
-    low, high: Its interval of 95 %: whatever the band of the whole difference allows.
+    low, high: Its interval of 95%: whatever the band of the whole difference allows.
     more, fewer: Symbols whose CDF (of labels: share) has certainly risen, and fallen: where the
         band of the whole difference leaves zero.
     """

@@ -1,8 +1,8 @@
 """The error distribution of an estimate, computed once when a tally is decoded, and its bands.
 
 The band belongs to the channel and the tally, not to the decoder. A smoothed or constrained
-estimate does not carry its own sampling error: a percentile bootstrap around EMS covers 45 % where
-it says 95 %.
+estimate does not carry its own sampling error: a percentile bootstrap around EMS covers 45% where
+it says 95%.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _VARIANTS = {
 """The names that documents have for the fields of Variants."""
 
 _DRAWS = 1000
-"""Simulated suprema behind a simultaneous band. Its critical value is then within about 2 %."""
+"""Simulated suprema behind a simultaneous band. Its critical value is then within about 2%."""
 
 _NOBODY = 1e-9
 """A sum of shares below this is rounding."""

@@ -17,11 +17,11 @@ PRIORS = (0.01, 0.1, 0.5)
 """Beliefs before a report or a release, of which is said what they can become."""
 
 LARGEST_EPSILON = 4
-"""Above it a guess of 50 % can become more than 98 %."""
+"""Above it a guess of 50% can become more than 98%."""
 
 LARGEST_RHO = 8
 """Largest rho that is not weak: as much as mu = 4."""
-# With it a guess between two equally likely values may be right in 97.7 %: with a probability of at
+# With it a guess between two equally likely values may be right in 97.7%: with a probability of at
 # most the normal distribution function at ``mu / 2``.
 
 LARGEST_DELTA = Fraction(1, 1000)
@@ -42,7 +42,7 @@ def posterior(prior: float, epsilon: float) -> float:
 
 
 def belief_text(prior: float, epsilon: float) -> str:
-    """Return the largest belief after outputs worth epsilon, as a percentage below 100 %."""
+    """Return the largest belief after outputs worth epsilon, as a percentage below 100%."""
     return percent(min(posterior(prior, epsilon), 1 - 1e-9))
 
 

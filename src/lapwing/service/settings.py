@@ -160,14 +160,14 @@ def _from_file(path: Path) -> dict[str, Any]:
         # Only the place: its content may be a secret in the wrong file.
         place = re.search(r"line \d+, column \d+", str(error))
         raise FormatError(
-            f"{path.name} must be a TOML file of settings, it is not"
+            f"{path.name} must be a TOML file of settings. It is not"
             + (f" ({place[0]})" if place else "")
         ) from None
     known = Settings.__struct_fields__
     for key in found:
         if key in SECRETS:
             raise FormatError(
-                f"{path.name} must hold no secret, it has {key}. Set {PREFIX}{key.upper()}, or put "
+                f"{path.name} must hold no secret. It has {key}. Set {PREFIX}{key.upper()}, or put "
                 f"the token into a file of its own and name it as {key}_file"
             )
         if key not in known:

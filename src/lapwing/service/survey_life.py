@@ -290,7 +290,7 @@ class SurveyLife:
         now = self._clock()
         epoch = replace(epoch, opens=int(now) if epoch.opens is None else epoch.opens)
         if epoch.closes is not None and epoch.closes <= now:
-            raise malformed("closes must be a time in the future, it is past")
+            raise malformed("closes must be a time in the future. It is past")
         epoch = replace(epoch, state=state_at(epoch, now))
         async with self._turn:
             kept = self._catalog.get(fingerprint)
@@ -522,7 +522,7 @@ def _planned(name: str, plan: EpochPlan) -> StoredEpoch:
     except ArgumentError as error:
         raise malformed(str(error)) from None
     if opens is not None and closes is not None and closes <= opens:
-        raise malformed("closes must be after opens, it is not")
+        raise malformed("closes must be after opens. It is not")
     return StoredEpoch(name, "planned", opens, closes, plan.grace_seconds)
 
 
@@ -560,7 +560,7 @@ def _stored(fingerprint: str, sent: NewSurvey, *, own: StoredSurvey | None = Non
     if survey.fingerprint != fingerprint:
         raise ProblemError(
             Problem.SURVEY_REFUSED,
-            "the survey's fingerprint must be that of the address, it is another one",
+            "the survey's fingerprint must be that of the address. It is another one",
         )
     terms = own or StoredSurvey(fingerprint, written, minimum=USUAL_MINIMUM)
     days = terms.retention_days if sent.retention_days is UNSET else sent.retention_days

@@ -432,7 +432,7 @@ def _check_shape(body: bytes) -> None:
         if len(body) > _EXPLAINED:
             raise BatchError(
                 'a batch in JSON must be an object of "survey", "reports" (a list of '
-                'strings of hex digits) and "segment" (a string or null), it is not'
+                'strings of hex digits) and "segment" (a string or null). It is not'
             ) from None
 
 

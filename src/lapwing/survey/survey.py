@@ -308,7 +308,7 @@ class Survey(Stored):
         -----
         RowsWarning
             Of 100 values or more, before anything is randomized: when more than half are missing,
-            unreadable or outside the range, or more than 1 % are unreadable.
+            unreadable or outside the range, or more than 1% are unreadable.
         """
         if are_many(values):
             rows = RowCounts()

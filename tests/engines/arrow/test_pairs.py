@@ -69,11 +69,11 @@ def test_counted_reports_are_those_that_were_counted(tmp_path: Path) -> None:
 
 def test_a_value_that_is_refused_names_its_column_and_row(tmp_path: Path) -> None:
     table = people().set_column(0, "hour", pa.array([None] + ["01:00"] * (PEOPLE - 1)))
-    with pytest.raises(DomainError, match="axis hour: .*row 1 "):
+    with pytest.raises(DomainError, match=r"axis hour: .*row 1 "):
         randomize(table, PAIRS, output=tmp_path / "reports.parquet")
     assert not list(tmp_path.iterdir())
 
 
 def test_spark_says_where_pairs_are_randomized() -> None:
-    with pytest.raises(ArgumentError, match="asks about ms and hour. .* lapwing.engines.arrow"):
+    with pytest.raises(ArgumentError, match=r"asks about ms and hour\. .* lapwing\.engines\.arrow"):
         randomize_in_spark(None, PAIRS, output="reports")

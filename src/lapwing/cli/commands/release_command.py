@@ -122,7 +122,7 @@ class QuestionOptions:
 
 
 _NOISE = 0.25
-"""Standard deviation of the noise in a share from which its 95 % interval says nothing."""
+"""Standard deviation of the noise in a share from which its 95% interval says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)

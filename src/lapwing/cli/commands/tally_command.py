@@ -106,7 +106,7 @@ def tally(
     counted = _counted(paths, survey, counting, threads, progress, out)
     if counted.total == 0:
         names = ", ".join(input_name(Path(path)) for path in reports)
-        raise TallyError(f"there must be at least one report to count, there is none in {names}")
+        raise TallyError(f"there must be at least one report to count. There is none in {names}")
     if counted.refused:
         rows = "1 row holds" if counted.refused == 1 else f"{count_text(counted.refused)} rows hold"
         out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")

@@ -235,5 +235,5 @@ def population(
             np.add.at(total, domain.index(values), people)
         first += batch.num_rows
     if total.sum() == 0:
-        raise DomainError(f"{table.label} must hold at least one person, it holds none")
+        raise DomainError(f"{table.label} must hold at least one person. It holds none")
     return total

@@ -83,7 +83,7 @@ class LikeOptions(PopulationOptions):
             masses = self.people(self.like, domain, out, what="like").astype(np.float64)
         present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
         if present.sum() <= 0:
-            raise DomainError(f"{self.like} must hold at least one value, it holds none")
+            raise DomainError(f"{self.like} must hold at least one value. It holds none")
         inside = _inside_of(domain)
         bins = inside.stop - inside.start
         if domain.ordered and not is_result(self.like) and present.sum() < FEW * bins:

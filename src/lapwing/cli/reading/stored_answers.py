@@ -205,7 +205,7 @@ def read_weeks(
         if kind == RELEASE:
             weeks.append(read_stored_release(path))
         elif kind not in TALLIES:
-            raise ArgumentError(f"{path.name} must be a survey, a tally or a release, it is none")
+            raise ArgumentError(f"{path.name} must be a survey, a tally or a release. It is none")
         elif survey is None:
             raise ArgumentError(
                 f"{path.name} comes before the survey that collected it. Name the survey first"

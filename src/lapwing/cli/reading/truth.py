@@ -137,8 +137,8 @@ def truth_in_result(path: Path, domain: Domain) -> Truth:
     kinds = [(type(one), one.unit) for one in (domain, other.domain)]
     if domain.ordered != other.domain.ordered or (domain.ordered and kinds[0][1] != kinds[1][1]):
         raise MismatchError(
-            f"{path.name} must be about values of the same kind and unit, it is not"
+            f"{path.name} must be about values of the same kind and unit. It is not"
         )
     if not domain.ordered and domain.to_document() != other.domain.to_document():
-        raise MismatchError(f"{path.name} must be about the same categories, it is not")
+        raise MismatchError(f"{path.name} must be about the same categories. It is not")
     return Truth(other, other.cumulative if domain.ordered else None)

@@ -30,7 +30,7 @@ _CLOSE = 1e-9
 _STEP_LIMIT = 100
 
 _GRID: Vector = np.concatenate([[0.0], np.geomspace(0.02, 1, 24), np.arange(1.25, 12.01, 0.25)])
-"""Shares at which the prior may have mass, in standard deviations. Above, in steps of 5 %."""
+"""Shares at which the prior may have mass, in standard deviations. Above, in steps of 5%."""
 
 
 @dataclass(frozen=True, eq=False)

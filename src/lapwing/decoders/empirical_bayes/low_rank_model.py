@@ -534,7 +534,7 @@ def _pairs(rows: Matrix) -> Matrix:
 
 
 WAVES = 192
-"""Frequencies kept. With 128 the error is the same within 2 % on most data."""
+"""Frequencies kept. With 128 the error is the same within 2% on most data."""
 
 BLUR = 5 / 256
 """Width of the filter that makes an answer a local density, as a part of the domain."""

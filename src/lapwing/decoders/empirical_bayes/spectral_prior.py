@@ -5,7 +5,7 @@ in passes, with matrices of all symbols (`dense_model.py`) or of cells (`coarse_
 becomes the shares of the people who reported (:func:`reporting_people`), and the band is drawn.
 
 The posterior of a fitted prior is too sure of what it could not see. A band that trusts it covers
-66 to 91 % on the worst columns where it says 95. So the prior is widened before the band is drawn.
+66 to 91% on the worst columns where it says 95. So the prior is widened before the band is drawn.
 Doubling the fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to 60
 % in width and repairs the coverage. `results/uncertainty.py` makes intervals of it.
 
@@ -54,9 +54,9 @@ POINTWISE = (4.0, 1.0)
 SIMULTANEOUS = (10.0, 4.0)
 """Factors of the fitted prior and of the floors, for the two kinds of band."""
 # The whole curve of a spiky column at epsilon 0.5 needs the larger ones: on a made-up one (100,000
-# people, 256 bins, 73 polls each of a multiscale and a square wave) 97 and 99 % were covered, by
-# (6, 2) 95 and 96 %, by the pointwise factors 89 and 88 %. Smooth, stepped and other columns do
-# not, and their whole curves are covered in 99 %.
+# people, 256 bins, 73 polls each of a multiscale and a square wave) 97 and 99% were covered, by
+# (6, 2) 95 and 96%, by the pointwise factors 89 and 88%. Smooth, stepped and other columns do
+# not, and their whole curves are covered in 99%.
 
 METHOD = "posterior under a widened prior"
 
@@ -180,7 +180,7 @@ def with_free_ends(local: Vector, scaled: ScaledBasis) -> Vector:
 
     People heap at the ends of a range: values beyond it are moved there, and tables have top codes.
     Bins nearby say nothing about such a heap. If the end is taken to be like an empty tail, the
-    band puts the heap into the tail. The whole curve of a column with a heap of 0.5 % was covered
+    band puts the heap into the tail. The whole curve of a column with a heap of 0.5% was covered
     in half of the polls (epsilon 1, 32,561 people). Where values outside are counted apart, they
     are free already.
 
@@ -347,8 +347,8 @@ def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertai
 
     Notes
     -----
-    Of the columns 128 are kept, so standard deviations of ranges are at most 3 % too small. For 1
-    in 100 ranges, those of about one cell, they are 10 % and more too large. O(cells^3).
+    Of the columns 128 are kept, so standard deviations of ranges are at most 3% too small. For 1
+    in 100 ranges, those of about one cell, they are 10% and more too large. O(cells^3).
     """
     cells = answer.cells
     waves, local = always_allowed(answer.mass, scaled)
@@ -421,7 +421,7 @@ class SpectralPrior(Declared):
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
     **Accuracy.** See the tables of `benchmarks/accuracy`, also for the coverage of the bands. A
-    band that trusted the fitted prior would cover 66 to 91 % on the worst columns, in place of 95
+    band that trusted the fitted prior would cover 66 to 91% on the worst columns, in place of 95
     %. So the prior is widened first. The steps of a smooth density need less from epsilon 1.5 on,
     with up to 512 bins: see `accuracy/smooth_densities`.
 

@@ -54,8 +54,8 @@ class CellCounts(Declared):
 
     For the same reason the band about the population does not take the sampling of people from
     these shares. It takes it from the cumulative sums of the unbiased ones, made monotone. With 256
-    cells at epsilon 0.1, these shares overstate its variance by 20 % on a Gaussian density. The
-    distribution nearest to the unbiased shares overstates it by 12 %.
+    cells at epsilon 0.1, these shares overstate its variance by 20% on a Gaussian density. The
+    distribution nearest to the unbiased shares overstates it by 12%.
 
     **Cost.** O(bins).
 

@@ -49,7 +49,7 @@ class NoisyTotal:
 
     @property
     def is_positive(self) -> bool:
-        """Whether the 95 % interval of the true number excludes zero."""
+        """Whether the 95% interval of the true number excludes zero."""
         return self.people > normal_critical_value(_LEVEL) * self.deviation
 
     @property

@@ -93,7 +93,7 @@ class Waves:
         That is a row of weights of the groups' power, and a constant. Rows are shapes, by levels.
         """
         k = np.arange(1.0, self.size)
-        # Single waves up to 64, then groups 3 % wide, of nearly equal prior and noise.
+        # Single waves up to 64, then groups 3% wide, of nearly equal prior and noise.
         group = np.unique(np.rint(np.where(k < 64, k, 64 + np.log(k / 64) / 0.03)), True, True)[2]
         count = np.bincount(group)
         center = np.exp(np.bincount(group, np.log(k)) / count)
@@ -244,7 +244,7 @@ class StepPursuit(Declared):
 
     The band about the population adds the sampling of people at the decoded distribution. The
     distribution nearest to the unbiased shares has the noise of empty bins as people. It would
-    overstate the variance of this sampling by 59 % on average along the CDF of a Gaussian density.
+    overstate the variance of this sampling by 59% on average along the CDF of a Gaussian density.
     This is at 1024 bins, 10^4 people and epsilon 1.
 
     **Cost.** O(size log size) for a fit of the waves, and one fit for each jump. The noise of the

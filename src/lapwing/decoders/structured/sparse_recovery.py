@@ -292,7 +292,7 @@ def refit(sensing: Whitened, target: Vector, columns: NDArray[np.int64], norms: 
 def _noise_length(rows: int, level: float) -> float:
     """Return the length that noise of unit variance in so many rows exceeds with probability level.
 
-    The chi-square quantile by Wilson and Hilferty, right to 1 %. One row less than there are,
+    The chi-square quantile by Wilson and Hilferty, right to 1%. One row less than there are,
     because counts of one block sum to the reports.
     """
     freedom = max(rows - 1, 1)

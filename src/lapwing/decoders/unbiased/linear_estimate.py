@@ -319,7 +319,7 @@ def compressed(covariance: Vector) -> tuple[Covariance, Vector]:
 
     Up to 512 symbols nothing is left out. Above, the 128 strongest columns are kept, and the rest
     counts as independent errors of the cumulative sums. Their variances stay exact, and so does the
-    band. Standard deviations of ranges are within 5 % for 98 in 100 ranges. They are up to 30 % too
+    band. Standard deviations of ranges are within 5% for 98 in 100 ranges. They are up to 30% too
     small for ranges exactly one wave wide.
     """
     size = covariance.shape[0]

@@ -265,7 +265,7 @@ def _kind(kind: Any) -> str:
 
 def _refuse_kind(column: str, kind: str, needed: str, advice: str) -> NoReturn:
     raise DomainError(
-        f"the column {column!r} must hold {needed} for this survey, it holds {kind}. {advice}"
+        f"the column {column!r} must hold {needed} for this survey. It holds {kind}. {advice}"
     )
 
 

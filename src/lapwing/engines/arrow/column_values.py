@@ -88,7 +88,7 @@ class ColumnValues:
                 yield first, self._cells(part), labels
                 first += part.num_rows
         if first == 0 and not self.curator:
-            raise DomainError(f"{self.table.label} must hold at least one row, it holds none")
+            raise DomainError(f"{self.table.label} must hold at least one row. It holds none")
         if first == 0:
             self.check_type()
 

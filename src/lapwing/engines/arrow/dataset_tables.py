@@ -144,7 +144,7 @@ def _files_in(folder: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tu
         and not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
     ]
     if not files:
-        raise ArgumentError(f"the folder {folder.name} must hold tables, it holds none")
+        raise ArgumentError(f"the folder {folder.name} must hold tables. It holds none")
     for path in files:
         if not path.name.lower().endswith(endings):
             raise ArgumentError(
@@ -372,7 +372,7 @@ def _moments_of_periods(column: Any, name: str) -> Any:
     ticks = period_ticks(column)
     if ticks is None:
         raise DomainError(
-            f"the column {name!r} must hold dates or timestamps, it holds periods longer than a "
+            f"the column {name!r} must hold dates or timestamps. It holds periods longer than a "
             "day. Convert it first: column.dt.start_time is where each begins"
         )
     known = ticks.dtype.name in (f"datetime64[{unit}]" for unit in ("D", "s", "ms", "us", "ns"))

@@ -250,7 +250,7 @@ class StreamInUtf8(io.RawIOBase):
             except UnicodeError:
                 named = " utf-16-le, utf-16-be or another" if self._name == "utf-16" else ""
                 raise FormatError(
-                    f"{self._label} must be text in the encoding {self._name}, it is not. Name its "
+                    f"{self._label} must be text in the encoding {self._name}. It is not. Name its "
                     f"encoding (--encoding{named})"
                 ) from None
             self._held += text.encode(errors=_ROW_ALONE)

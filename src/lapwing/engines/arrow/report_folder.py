@@ -211,5 +211,5 @@ class ReportFolder:
         closed = stat.S_ISDIR(about.st_mode) and not about.st_mode & 0o077
         if not closed or about.st_uid != os.geteuid():
             raise ArgumentError(
-                f"{self.closed} must be a folder that only you may enter, it is not. Delete it"
+                f"{self.closed} must be a folder that only you may enter. It is not. Delete it"
             )

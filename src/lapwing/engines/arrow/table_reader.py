@@ -537,7 +537,7 @@ def _open_stdin(
     for magic, kind in _NO_CSV.items():
         if start.startswith(magic):
             raise ArgumentError(
-                f"standard input must be a CSV, it is {kind}. Give the name of the file instead"
+                f"standard input must be a CSV. It is {kind}. Give the name of the file instead"
             )
     made = csv_table(STDIN, start, header=header, marks=marks, encoding=encoding)
     return replace(made, start=start)
@@ -602,7 +602,7 @@ def _csv_in_utf8(
             f"{input_name(path)} has old line ends (CR alone). Write it with LF or CR LF"
         )
     if header and not first.replace("\t", "").isprintable():
-        raise FormatError(f"{input_name(path)} must be a table of strings, it is something else")
+        raise FormatError(f"{input_name(path)} must be a table of strings. It is something else")
     delimiter = _delimiter(first, header=header, commas="," in marks)
     names = _fields(first, delimiter)
     alone = len(names) == 1

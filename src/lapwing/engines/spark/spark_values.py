@@ -346,7 +346,7 @@ def randomize(
     -----
     RowsWarning
         Once, before the output appears: when most rows are missing, unreadable or outside the
-        range, or more than 1 % are unreadable. Rows of a task that ran twice count twice here.
+        range, or more than 1% are unreadable. Rows of a task that ran twice count twice here.
         Other warnings are those of :func:`lapwing.engines.arrow.randomize`.
 
     Notes
@@ -415,7 +415,7 @@ def _numbers_that_add_up() -> Any:
 
 def _check_some(written: Any) -> None:
     if written.isEmpty():
-        raise DomainError("the data frame must hold at least one row, it holds none")
+        raise DomainError("the data frame must hold at least one row. It holds none")
 
 
 def _reading(values: ColumnValues) -> dict[str, Any]:
@@ -473,7 +473,7 @@ def summarize(
     -----
     RowsWarning
         Once, at the end: when most rows are missing, unreadable or outside the range, or more than
-        1 % are unreadable. Also when most are in no segment or count as `other`. An unlisted label
+        1% are unreadable. Also when most are in no segment or count as `other`. An unlisted label
         that equals a listed one but for leading zeros, case, spaces or ".0" gives it as well.
 
     Notes

@@ -173,7 +173,7 @@ class HeavyHitterSelection(Declared):
         they are. Default: "family-wise".
     above : float
         Level as a share of the respondents, in [0, 1). 0 lists what somebody holds, and 0.01 what
-        more than 1 % hold. Default: 0.
+        more than 1% hold. Default: 0.
     top : int, optional
         Most categories that are listed, the largest ones. Default: no limit.
 

@@ -158,7 +158,7 @@ class PolynomialProjection(LinearMechanism):
     * "moments": the raw moments of the paper (Legendre only). Their noise is 13 times larger at 6
       functions and 1200 times at 12.
     * "algorithm-1": the same moments with the noise of the paper's algorithm 1. It is calibrated to
-      the bound of lemma 6, which is up to 17 % above the sensitivity, so the loss is below the
+      the bound of lemma 6, which is up to 17% above the sensitivity, so the loss is below the
       privacy guarantee. The noise is 15 times larger at 6 functions and 1387 times at 12. Lemma 6
       is about replaced rows, so only "replace-one" can be promised.
 

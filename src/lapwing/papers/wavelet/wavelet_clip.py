@@ -117,7 +117,7 @@ class WaveletClip(Declared):
 
     **Accuracy.** The unclipped expansion is unbiased. Lemmas 5 and 6 of [1]_ bound its expected
     Wasserstein-1 distance. Clipping lowers the error most with many levels. Mass sums lower it by
-    15 to 20 % at epsilon 2, and by 25 to 30 % at epsilon 4. This was measured at 256 bins and 8
+    15 to 20% at epsilon 2, and by 25 to 30% at epsilon 4. This was measured at 256 bins and 8
     levels with 100,000 people, on Beta(5, 2) and on a column of atoms.
 
     **Cost.** O(size) and no iteration, without the confidence band.

@@ -232,7 +232,7 @@ class LinearChannel:
         -----
         The supports of a value that nobody holds are exactly Binomial(reports, outside), so the
         expected number is ``values * P(Binomial >= limit)``, also though they are dependent. The
-        Gaussian distribution would admit 10 % too many at 6.7 standard deviations.
+        Gaussian distribution would admit 10% too many at 6.7 standard deviations.
         """
         from scipy.stats import binom
 

@@ -163,7 +163,7 @@ class RowCounts:
 
     @property
     def doubtful(self) -> bool:
-        """Whether a warning is due: more than half, or more than 1 % not read or left out.
+        """Whether a warning is due: more than half, or more than 1% not read or left out.
 
         Also where a label that is not listed looks like one that is, or a cell holds many lines.
         """

@@ -256,7 +256,7 @@ class ExactCounts(Summed):
         -----
         RowsWarning
             For 100 values or more, when more than half are missing, unreadable or outside the
-            range, or more than 1 % are unreadable.
+            range, or more than 1% are unreadable.
         """
         require_domain(domain)
         curated = domain.for_curator()
@@ -364,7 +364,7 @@ class ExactCounts(Summed):
         unit = self.unit
         if (unit and unit.name) != (other.unit and other.unit.name):
             raise MismatchError(
-                "exact counts can be added only when their units are the same, these are of "
+                "exact counts can be added only when their units are the same. These are of "
                 f"{unit or 'single rows'} and of {other.unit or 'single rows'}"
             )
         if unit is not None and other.unit is not None:
@@ -439,7 +439,7 @@ class ExactCounts(Summed):
         if len(body) != 8 * domain.size:
             raise FormatError(
                 f"{path.name} must hold 8 bytes for each of the {domain.size} symbols of its "
-                f"domain, it holds {len(body)}"
+                f"domain. It holds {len(body)}"
             )
         try:
             found = cls(domain, np.frombuffer(body, dtype="<i8"), unit, standing)

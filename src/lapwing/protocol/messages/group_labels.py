@@ -145,7 +145,7 @@ def coded_rows(labels: Any, *, columns: Mapping[str, Any] | None) -> tuple[list[
         raise ArgumentError("by", "must name at least one column of labels, it names none")
     coded = [_coded(each) for each in columns.values()]
     if len({numbers.size for _, numbers in coded}) > 1:
-        raise ArgumentError("by", "must have columns of one length, these have several")
+        raise ArgumentError("by", "must have columns of one length. These have several")
     return joined_codes(list(columns), coded)
 
 

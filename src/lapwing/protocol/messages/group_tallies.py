@@ -59,7 +59,7 @@ OTHER = "other"
 
 MINIMUM = 1000
 """Reports of a group that is kept apart."""
-# Below, an answer is mostly noise: at epsilon 1 and 64 bins the 95 % band of a CDF from 1000
+# Below, an answer is mostly noise: at epsilon 1 and 64 bins the 95% band of a CDF from 1000
 # reports reaches +-0.49 (a square wave, without assumptions) or +-0.14 (a multiscale wave and the
 # spectral prior), in one simulated tally of Beta(5, 2).
 
@@ -128,7 +128,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         if not self.segments and self.rest is None:
             raise TallyError("there must be at least one report to count")
         if len(set(self._forms())) > 1:
-            raise MismatchError("the tallies of segments must be of one survey, these are not")
+            raise MismatchError("the tallies of segments must be of one survey. These are not")
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def _forms(self) -> Iterator[TallyForm]:

@@ -172,7 +172,7 @@ class GroupTally(Mapping[Label, Tally]):
             return tallies
         forms = {TallyForm.of(tally) for tally in tallies.values()}
         if len(forms) != 1:
-            raise MismatchError("the tallies of groups must be of one survey, these are not")
+            raise MismatchError("the tallies of groups must be of one survey. These are not")
         (form,) = forms
         form = form.marked(*(tally.standing for tally in tallies.values()))
         rows = [form.cells_of(tally) for tally in tallies.values()]
@@ -277,7 +277,7 @@ class GroupTally(Mapping[Label, Tally]):
     def added(self) -> Tally:
         """Return the tally of all groups together, or raise TallyError when there is none."""
         if not self.labels:
-            raise TallyError("there must be at least one report to count, there is none")
+            raise TallyError("there must be at least one report to count. There is none")
         people, _, cells, counts = self.table
         if counts is not None:
             whole = np.zeros(self.form.cells, dtype=np.int64)

@@ -332,7 +332,7 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
     if not data:
         raise FormatError(f"{name} is empty. A file of no reports has a header")
     if data[: len(MAGIC)] != MAGIC:
-        raise FormatError(f"{name} must be a report file of lapwing, it is not. Check the name")
+        raise FormatError(f"{name} must be a report file of lapwing. It is not. Check the name")
     if len(data) < _HEADER.size + _CHECKSUM.size:
         raise FormatError(f"{name} ends within its header. No reports can be read from it")
     _, version, seeded, width, survey, randomizer = _HEADER.unpack_from(data)

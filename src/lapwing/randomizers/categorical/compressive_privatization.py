@@ -155,8 +155,8 @@ def best_weight(outputs: int, epsilon: Fraction | float) -> int:
     -----
     With density a and ``E = e^epsilon - 1``, a share near 0 has variance
     ``(1 + a E)^2 / (a (1 - a) E^2 n)``. It is least at ``a = 1 / (e^epsilon + 1)``. The paper's
-    density of 1/2 costs 6 % at epsilon 0.5 and 27 % at 1. Its ``e^-epsilon`` for medium privacy
-    costs 5 % at 1.
+    density of 1/2 costs 6% at epsilon 0.5 and 27% at 1. Its ``e^-epsilon`` for medium privacy
+    costs 5% at 1.
     """
     gap = math.expm1(epsilon)
 
@@ -493,7 +493,7 @@ class CompressivePrivatization(TwoLevel):
         if self.accept_epsilon is None:
             raise PrivacyError(
                 "high-probability output sets must be of one size to keep epsilon = "
-                f"{float(self.design_epsilon):g}, these have {least} to {most} outputs and a "
+                f"{float(self.design_epsilon):g}. These have {least} to {most} outputs and a "
                 f"true epsilon of {float(true)}. Take "
                 f'matrix="balanced" or uneven="banded", or accept it by name with '
                 f'accept_epsilon="{float(true)}"'

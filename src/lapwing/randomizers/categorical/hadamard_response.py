@@ -127,8 +127,8 @@ class HadamardResponse(TwoLevel):
     **Accuracy.** Take a block that a share S of all reports names. A share near zero in it has
     variance ``S (2 B + e^epsilon - 1)^2 / (e^epsilon - 1)^2 / n`` with B blocks and n reports. One
     block has S = 1. Blocks that hold popular categories are noisier. The variance exceeds that of
-    :class:`lapwing.LinearHashing` and of subset selection by 6 % at epsilon 0.5. It exceeds them by
-    27 % at 1, by 75 % at 2, and by 98 % at 4.
+    :class:`lapwing.LinearHashing` and of subset selection by 6% at epsilon 0.5. It exceeds them by
+    27% at 1, by 75% at 2, and by 98% at 4.
 
     **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes, with at most ``4 k`` outputs.
     Randomizing or tallying one takes O(1) time. Decoding, and simulating any number of people,

@@ -60,7 +60,7 @@ def least_variance_near(hash_bits: int, epsilon: Fraction | float) -> int:
 
 
 def enough_hash_bits(epsilon: Fraction | float) -> int:
-    """Return the fewest bits that come within 0.2 % of the least deviation, at most 8."""
+    """Return the fewest bits that come within 0.2% of the least deviation, at most 8."""
     best = block_deviation(1 / (math.exp(epsilon) + 1), epsilon)
     for bits in range(1, MOST_HASH_BITS):
         near = least_variance_near(bits, epsilon)
@@ -86,7 +86,7 @@ class LinearHashing(NearAndFar[TallyLog]):
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     hash_bits : int, optional
         Bits l of a hash, in 1..8. Decoding takes time and memory in proportion to 2^l. Default: the
-        fewest within 0.2 % of the least standard deviation (3 at epsilon 2).
+        fewest within 0.2% of the least standard deviation (3 at epsilon 2).
 
     Notes
     -----
@@ -96,7 +96,7 @@ class LinearHashing(NearAndFar[TallyLog]):
     it on every matrix of a small domain.
 
     **Accuracy.** A share near zero has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)``, the least
-    known. This holds to 0.7 % up to epsilon = 5, whatever the number of values. Above, 8 bits no
+    known. This holds to 0.7% up to epsilon = 5, whatever the number of values. Above, 8 bits no
     longer suffice: the variance is 1.05 times that at 6, and 3.4 times at 8. Every value that a
     person does not hold is supported with the same probability, exactly.
 

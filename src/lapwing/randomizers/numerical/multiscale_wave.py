@@ -47,7 +47,7 @@ FINE = 0.25
 """Part of their share that goes to single bins, on more bins."""
 # A subset tells of each of its cells equally much however many there are, so one of single bins
 # tells of :data:`WHOLE` cells little, and it is these that a column is made of, but only single
-# bins find a heavy value. By Bayes risk a quarter costs 1 to 2 % at the edges of the cells up to
+# bins find a heavy value. By Bayes risk a quarter costs 1 to 2% at the edges of the cells up to
 # epsilon 2, a half twice that, and none could double the error within cells where there are such
 # values. On made-up columns a width between the two gained nothing.
 

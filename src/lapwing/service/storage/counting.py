@@ -70,7 +70,7 @@ class Counting:
         """Return the position and reason of the first reports that cannot occur, at most 100."""
         width = len(records) // reports
         if width != self.width:
-            return ((0, f"every report must have {self.width} bytes, these have {width}"),)
+            return ((0, f"every report must have {self.width} bytes. These have {width}"),)
         found: dict[int, str] = {}
         for fault in self._faults(records):
             for position in fault.positions[:MOST_REFUSED].tolist():
@@ -95,7 +95,7 @@ class Counting:
 
     def _reports(self, records: bytes) -> Reports:
         if len(records) % self.width:
-            raise ReportError(f"every report must have {self.width} bytes, these have not")
+            raise ReportError(f"every report must have {self.width} bytes. These have not")
         cells = np.frombuffer(records, dtype=np.uint8).reshape(-1, self.width)
         return Reports(cells, self.randomizer)
 

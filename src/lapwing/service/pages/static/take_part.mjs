@@ -60,7 +60,7 @@ async function makeDevice() {
   const total = amount(spent, "").plus(amount(again ? "0" : survey.epsilon, ""));
   if (total.isAtMost(amount(allowed, ""))) return made;
   const error = new Error(
-    `you allow an epsilon of ${allowed} in all, with this answer it would be ${total}; nothing was spent`,
+    `you allow an epsilon of ${allowed} in all, with this answer it would be ${total}. Nothing was spent`,
   );
   error.name = "BudgetError";
   throw error;
@@ -355,7 +355,7 @@ async function current() {
 async function sendShown({ survey: of, epoch, batch }) {
   const { answers } = await device.ledger();
   if (!answers.some((each) => each.batch === batch)) {
-    throw new Error("this report is not kept any more; load the page again to see what waits");
+    throw new Error("this report is not kept any more. Load the page again to see what waits");
   }
   await device.send(collector, { survey: of, epoch });
 }
@@ -396,7 +396,7 @@ async function begin() {
   // What is kept with the answer must be what this page shows. Who answers it has read it.
   survey = await device.fetch(collector, fingerprint, { text: place.dataset.text }).catch((error) => {
     if (error?.name !== "MismatchError") throw error;
-    throw new Error("the text of this survey has just changed; load the page again to read it");
+    throw new Error("the text of this survey has just changed. Load the page again to read it");
   });
   epochs = (await device.epochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
   if (epochs.length === 0) {
