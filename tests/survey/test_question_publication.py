@@ -241,3 +241,14 @@ def test_some_of_the_quantiles_that_were_asked_together_are_answered_alone():
     assert made.answer("quantile 0.25").value == made.answers()[-1]["value"]
     with pytest.raises(ArgumentError, match="does not answer"):
         made.answer("quantile 0.5 0.9")
+
+
+def test_damaged_documents_are_refused():
+    document = published(questions=["quantile 0.5"]).release.to_document()
+    for key, value in (("identifiers", [["a"]]), ("identifiers", 3), ("people", None)):
+        with pytest.raises(FormatError):
+            QuestionRelease.from_document({**document, key: value})
+    for answers in ([0, 10**6], [-1, 0], [0]):
+        (part,) = document["parts"]
+        with pytest.raises(FormatError):
+            QuestionRelease.from_document({**document, "parts": [{**part, "answers": answers}]})

@@ -119,9 +119,7 @@ class Answer:
         }
 
 
-def question_table(
-    answers: Sequence[Answer], domain: Domain, *, words: bool = False
-) -> list[dict[str, Any]]:
+def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, Any]]:
     """Return a row of a file for each number of answers.
 
     Parameters
@@ -129,8 +127,6 @@ def question_table(
     answers : sequence of Answer
     domain : Domain
         Domain of the result.
-    words : bool
-        Whether rows also have the point and the interval as people read them.
 
     Raises
     ------
@@ -140,8 +136,7 @@ def question_table(
     if any(isinstance(answer.question, Curve) for answer in answers):
         raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
     rows = [row for answer in answers for row in _lines(answer, domain)]
-    left_out = () if words else _WORDS
-    return [{name: row[name] for name in row if name not in left_out} for row in rows]
+    return [{name: row[name] for name in row if name not in _WORDS} for row in rows]
 
 
 def answer_documents(answers: Sequence[Answer], domain: Domain) -> list[AnswerDocument]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,8 +26,10 @@ from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
 from lapwing.protocol.messages.tally import Summed
 from lapwing.protocol.release import LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
-from lapwing.results.asked_numbers import AskedNumbers
+from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
+
+_IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 _FINE = 2**40
 """Parts of mu and rho, and what follows from them, are multiples of 1 / _FINE, rounded down."""
@@ -181,8 +184,12 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         """Check that everything fits, and that the noise keeps the guarantee."""
         super().__post_init__()
         object.__setattr__(self, "parts", tuple(self.parts))
+        if not isinstance(self.identifiers, list | tuple):
+            raise ArgumentError("identifiers", "must be a list")
         names = tuple(self.identifiers)
         object.__setattr__(self, "identifiers", names)
+        if not all(isinstance(name, str) and _IDENTIFIER.fullmatch(name) for name in names):
+            raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both. It would count its people twice")
         if not self.parts:
@@ -194,6 +201,10 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         for part, numbers in zip(self.parts, self._numbers, strict=True):
             if part.answers.shape != (numbers.numbers * numbers.segments,):
                 raise ArgumentError("answers", "must be as many as the question has")
+            if isinstance(part.question, Quantile):
+                bins = within(self.domain).left.size
+                if part.answers.min() < 0 or part.answers.max() >= bins:
+                    raise ArgumentError("answers", "must be bins of the domain")
         if not self.promise.allows(self.loss):
             raise PrivacyError("the answers cost more than the stated privacy parameters")
 

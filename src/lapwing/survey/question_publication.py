@@ -27,7 +27,7 @@ from lapwing.results.asked_numbers import within
 from lapwing.results.band import Target
 from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import dots_figure
-from lapwing.results.question_answers import Answer, question_table
+from lapwing.results.question_answers import Answer, answer_documents, question_table
 from lapwing.results.question_release import QuestionRelease, share_of
 from lapwing.results.released_answers import LEVEL, answer_released, part_for
 from lapwing.results.weak_parameters import warn_of_parameters
@@ -183,8 +183,10 @@ class QuestionPublication(Publication):
         for name in self.segments() if segment is None else [segment]:
             found = [self.answer(each, segment=name, level=level) for each in asked]
             named = {} if name is None else {"segment": name}
-            table = question_table(found, within(self.release.domain), words=True)
-            rows += [named | row for row in table]
+            domain = within(self.release.domain)
+            lines = [line for each in answer_documents(found, domain) for line in each["lines"]]
+            table = question_table(found, domain)
+            rows += [named | line | row for line, row in zip(lines, table, strict=True)]
         return rows
 
     def plot(self, **options: Any) -> Any:

@@ -155,7 +155,7 @@ def is_default_mixture(randomizer: MultiscaleWave) -> bool:
 def components_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
     """Return how the mixture components were chosen."""
     if is_default_mixture(randomizer):
-        return "the default mixture: no other lowers the expected error by 3 % or more"
+        return "the default mixture: no other lowers the expected error by 3% or more"
     return f"chosen by {chosen_by}"
 
 
