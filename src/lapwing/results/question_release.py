@@ -23,7 +23,7 @@ from lapwing.protocol.domains.domain import DomainField
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
 from lapwing.protocol.messages.tally import Summed
-from lapwing.protocol.release import LARGEST_SUM, Release
+from lapwing.protocol.release import IDENTIFIER, LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
@@ -183,6 +183,8 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         object.__setattr__(self, "parts", tuple(self.parts))
         names = tuple(self.identifiers)
         object.__setattr__(self, "identifiers", names)
+        if not all(isinstance(name, str) and IDENTIFIER.fullmatch(name) for name in names):
+            raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both. It would count its people twice")
         if not self.parts:
@@ -194,8 +196,27 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         for part, numbers in zip(self.parts, self._numbers, strict=True):
             if part.answers.shape != (numbers.numbers * numbers.segments,):
                 raise ArgumentError("answers", "must be as many as the question has")
+        self._check_curve()
         if not self.promise.allows(self.loss):
             raise PrivacyError("the answers cost more than the stated privacy parameters")
+
+    def _check_curve(self) -> None:
+        """Raise MismatchError unless the curve is of the people of the answers."""
+        if self.curve is None:
+            return
+        of_parts = [
+            (part.promise.neighbors, part.promise.unit, part.loss) for part in self.curve.parts
+        ]
+        mine = (self.promise.neighbors, self.promise.unit, self.curve.parts[0].loss)
+        alike = (self.curve.domain, self.curve.people) == (self.domain, self.people)
+        if not alike or of_parts != [mine] * len(self.identifiers) or self.curve.groups:
+            raise MismatchError(
+                "the curve must be of the same domain, people and neighbors as the answers, with "
+                "equal noise from each site"
+            )
+        standings = [part.standing for part in self.curve.parts]
+        if weakest_standing(self.standing, *standings) != self.standing:
+            raise MismatchError("the answers must state the standing of their curve")
 
     def __repr__(self) -> str:
         """Return one line."""
