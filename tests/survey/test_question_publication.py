@@ -146,6 +146,16 @@ def test_the_ledger_names_the_questions(tmp_path):
     assert entry.cost.epsilon == 1
 
 
+def test_nothing_is_paid_where_exact_counts_are_too_coarse(tmp_path):
+    path = tmp_path / "ledger.json"
+    lw.Ledger(lw.Guarantee(3, 0, "replace-one", "central")).save(path)
+    counts = ExactCounts.of_values(VALUES, lw.Interval(0, 100, bins=64))
+    for asked in ("mean", "share above 33", "histogram bins 7"):
+        with pytest.raises(ArgumentError, match=r"needs the values|is not at an edge"):
+            lw.release(counts, neighbors="replace-one", epsilon=1, questions=[asked], ledger=path)
+    assert not lw.Ledger.load(path).entries
+
+
 def test_sums_of_releases_of_different_people():
     parts = [published(seed, values=VALUES[seed::3], questions=ASKED[:3]) for seed in range(3)]
     whole = sum(part.release for part in parts)
