@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 from typing import Any
 
@@ -25,7 +26,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of
+from lapwing.questions import Curve, Histogram, Mean, Quantile, Question, Share, label_of
 from lapwing.results.question_cells import range_symbols
 
 Counts = NDArray[np.int64]
@@ -64,12 +65,18 @@ class AskedNumbers:
     def __post_init__(self) -> None:
         """Refuse what the domain cannot answer."""
         domain, asked = within(self.domain), self.question
+        if isinstance(asked, Curve):
+            raise ArgumentError("the curve has no numbers of its own, so it is no part")
         if not domain.ordered and not (isinstance(asked, Share) and asked.label is not None):
             raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
         if domain.circular and isinstance(asked, Mean | Quantile):
             raise ArgumentError(
                 f"{asked} of a circle cannot be asked alone. Leave questions out, and ask the curve"
             )
+        if isinstance(asked, Histogram):
+            spans = sorted(span for cell in self._ranges for span in cell)
+            if any(one[1] > other[0] for one, other in pairwise(spans)):
+                raise ArgumentError("edges must go round the circle once at most, without overlaps")
 
     @property
     def public(self) -> bool:
