@@ -59,7 +59,7 @@ def hours_table(hours: NDArray[np.int64]) -> str:
 def income_table(dollars: NDArray[np.int64]) -> str:
     """Return the people per income, in whole dollars as the survey gives it.
 
-    No grid is needed to keep the table small: 95 % of the positive incomes are multiples of 100
+    No grid is needed to keep the table small: 95% of the positive incomes are multiples of 100
     dollars already. Rounding down to hundreds would move the people who earned less than that to
     zero, the largest atom.
     """

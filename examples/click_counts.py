@@ -45,9 +45,7 @@ def main() -> None:
 
     found = survey.decode(tally, decoder=lw.papers.baselines.HeavyHitterSelection())
     held = sum(truth[pages.listed.index(value)] for value in found.values)
-    print(
-        f"{len(found)} pages stand out at a false-discovery rate of 5 %: {held:.0%} of all clicks"
-    )
+    print(f"{len(found)} pages stand out at a false-discovery rate of 5%: {held:.0%} of all clicks")
 
 
 if __name__ == "__main__":

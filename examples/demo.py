@@ -167,7 +167,7 @@ def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console
     """Print quantiles and distances, with the truth."""
     truth = lw.results.Cumulative.of_values(values)
     band = answer.confidence_band(0.95)
-    table = new_table("quantile", "estimate", "95 % interval", "truth", "inside")
+    table = new_table("quantile", "estimate", "95% interval", "truth", "inside")
     domain = column.survey.randomizer.domain
     start = domain.low if domain.circular else None  # the band begins there
     for probability in QUANTILES:

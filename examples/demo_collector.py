@@ -146,7 +146,7 @@ def show(admin: Admin, crowd: Crowd) -> None:
     truth = lw.Distribution.of_values(crowd.values(), domain).cumulative
     print(f"\n{crowd.survey.name}, {crowd.epoch}: {found['reports']:,} reports, each with")
     print(f"{found['guarantee_text']}")
-    print(f"  {'quantile':10}{'estimate':>12}   {'95 % interval':24}{'truth':>10}")
+    print(f"  {'quantile':10}{'estimate':>12}   {'95% interval':24}{'truth':>10}")
     for row in found["quantiles"]:
         truly = float(truth.quantile(row["probability"], start=start))
         numbers = (row["value"], row["low"], row["high"], truly)

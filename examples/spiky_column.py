@@ -23,13 +23,13 @@ result = survey.decode(tally, decoder=lw.SpectralPrior())
 truth = lw.Distribution.of_values(hours, domain)
 
 print(f"{result.reports:,} people, {result.guarantee}")
-print("detected atoms       share    95 % interval      truth")
+print("detected atoms       share    95% interval      truth")
 for atom in result.atoms:
     true = np.mean((hours > atom.left) & (hours <= atom.right))
     where = f"{atom.left:g} to {atom.right:g} hours"
     print(f"{where:16}{atom.share:7.1%}   {atom.low:6.1%} to {atom.high:6.1%}   {true:7.1%}")
 
-print("                   estimate    95 % interval      truth")
+print("                   estimate    95% interval      truth")
 low, high = result.mean_interval()
 print(f"mean               {result.mean():8.2f}   {low:6.2f} to {high:6.2f}   {hours.mean():8.2f}")
 low, high = (number**0.5 for number in result.variance_interval())

@@ -33,7 +33,7 @@ true_change = truths["pandemic"].difference(truths["before"])
 
 print(f"{change.first.reports:,} trips, compared with {change.second.reports:,} earlier ones")
 print(f"guarantee of each trip: {change.guarantee}")
-print(f"{'share of trips':18}  change    95 % interval          truth")
+print(f"{'share of trips':18}  change    95% interval          truth")
 for start, stop in ((0, 5), (5, 10), (10, 17), (17, 21), (21, 24)):
     span = (3600 * start, 3600 * stop)
     low, high = change.probability_interval(*span)

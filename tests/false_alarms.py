@@ -46,15 +46,15 @@ MOST_COMPARISONS = 50_000
 """A process makes no more than this many; the first count of a whole run was 1003."""
 
 REPEATS = 3_000
-"""Tallies behind a test of means and covariances: a variance that is off by 20 % is 7.7 of its
+"""Tallies behind a test of means and covariances: a variance that is off by 20% is 7.7 of its
 standard errors away, and the threshold lies at 7.1."""
 
 FEWER_REPEATS = 1_500
-"""The same for every class: 28 % are 7.7 standard errors. Four broken simulators are found so."""
+"""The same for every class: 28% are 7.7 standard errors. Four broken simulators are found so."""
 
 FEWER_REAL_REPEATS = 300
 """Tallies of real reports beside those. The distribution of one report has its own test, so these
-look at how reports hang together: a variance off by 58 % is 7.1 standard errors away, and one
+look at how reports hang together: a variance off by 58% is 7.1 standard errors away, and one
 word for two reports doubles it. `make soak` draws FEWER_REPEATS."""
 
 FEWER_REPORTS = 25_000
@@ -86,7 +86,7 @@ of at most .03, one of percentiles around a smoothed curve about .5 (a third of 
 the .82 that is a tenth below the window."""
 
 SORTED_TABLES = 20
-"""Tables sorted by size of which all 20 intervals are to hold the truth: 95 % of the tables do.
+"""Tables sorted by size of which all 20 intervals are to hold the truth: 95% of the tables do.
 P(Bin(20, .95) < 13) = 3e-6. Pointwise intervals hold in at most 2 of 10 tables."""
 
 LEAST_TABLES = 0.65

@@ -162,7 +162,7 @@ def test_the_spiky_column(tmp_path: Path) -> None:
     text = run("spiky_column.py", "spiky.png", folder=tmp_path)
     assert "48,842 people, epsilon = 2" in text
     atoms = re.findall(r"^([0-9.]+) to ([0-9.]+) hours +([0-9.]+)%", text, re.MULTILINE)
-    # 40 and 50 hold 47 and 9 %, 40 and 8 times what is needed to be seen; others come and go.
+    # 40 and 50 hold 47 and 9%, 40 and 8 times what is needed to be seen; others come and go.
     assert {"40", "50"} <= {right for _, right, _ in atoms}
     share = next(float(share) for _, right, share in atoms if right == "40")
     assert abs(share - 46.7) < 8

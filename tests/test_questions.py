@@ -62,6 +62,7 @@ def test_at_least_is_read_with_a_space_as_well() -> None:
         ("quantile 1.5", "from 0 to 1"),
         ("quantile", "is not a question"),
         ("mean of it", "is not a question"),
+        ("median", "did you mean quantile 0.5"),
     ],
 )
 def test_a_string_that_is_no_question_is_refused_with_an_example(text: str, said: str) -> None:

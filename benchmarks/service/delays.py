@@ -38,7 +38,7 @@ QUICK: dict[str, Any] = {
 }
 
 ASKED = 0.050
-"""Asked: seconds within which 99 % of the uploads are answered, beside a decode."""
+"""Asked: seconds within which 99% of the uploads are answered, beside a decode."""
 
 _KINDS = ("full", "alone", "beside", "nothing")
 
@@ -160,10 +160,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{seconds(measured['slowest_sync']['max'])}). All {measured['stored']:,} "
             "acknowledged reports were counted, each once.",
             table(
-                ["load", "a second", "median", "99 %", "99 %, worst round", "largest"],
+                ["load", "a second", "median", "99%", "99%, worst round", "largest"],
                 rows,
             ),
-            f"Beside decodes 99 % are answered within {seconds(found)}, {seconds(ASKED)} asked: "
+            f"Beside decodes 99% are answered within {seconds(found)}, {seconds(ASKED)} asked: "
             f"{reached}. Without decodes it is {_p99(measured, 'alone')}; of requests for nothing, "
             f"which need no disk, beside decodes {_p99(measured, 'nothing')}. Of uploads beside "
             f"decodes in the best round: {seconds(measured['kinds']['beside']['p99']['min'])}.",

@@ -96,7 +96,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "alternation. Beside it: one client that sends header lines without end, eight that "
             "send requests and read no answer, and two that send batches in JSON, of 15 MB and of "
             f"the largest size that is read. They sent {sent}.",
-            table(["`/healthz` of", "median", "99 %"], rows),
+            table(["`/healthz` of", "median", "99%"], rows),
             f"The 99th percentile is {times:.1f} times that of an idle collector, "
             f"{ASKED_TIMES:g} asked: {'reached' if times <= ASKED_TIMES else '**missed**'}. "
             f"Memory: {measured['before']:.0f} MB before, {held:.0f} MB at its largest, "

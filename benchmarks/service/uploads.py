@@ -124,7 +124,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             seconds(kinds[name]["middle"]["median"]),
             seconds(kinds[name]["p99"]["median"]),
             figure(kinds[name]["group"]["median"]) if name in _UPLOADS else "–",
-            f"{100 * measured['shares'][name]['ratio']:.0f} %" if name in _UPLOADS else "–",
+            f"{100 * measured['shares'][name]['ratio']:.0f}%" if name in _UPLOADS else "–",
         ]
         for name, title in titles.items()
     ]
@@ -140,7 +140,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "reports were counted, each once, after every round.",
             table(
                 [
-                    *("request", "CPU", "a second", "delay, median", "99 %"),
+                    *("request", "CPU", "a second", "delay, median", "99%"),
                     *("share a sync", "of `/healthz`"),
                 ],
                 rows,

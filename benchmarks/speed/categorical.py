@@ -180,7 +180,7 @@ def _scan_table(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         ],
         ["listed values that nobody holds", str(sum(f["false"] for f in found)), "0.05 a scan"],
         ["threshold, in deviations", f"{found[0]['deviations']:.2f}", "–"],
-        ["threshold, share", f"{100 * found[0]['threshold']:.2f} %", "–"],
+        ["threshold, share", f"{100 * found[0]['threshold']:.2f}%", "–"],
     ]
     what = (
         f"all 2^{settings['scanned_bits']} values, {settings['scan_people']:,} people, ε = 2, "

@@ -3,7 +3,7 @@ New York rides most in the evening, and three bytes a trip show it
 ==================================================================
 
 260,000 real taxi trips. Each sends one report of three bytes about its pick-up time. The shares
-of each hour are estimated from the reports, with 95 % intervals. A smaller epsilon protects more
+of each hour are estimated from the reports, with 95% intervals. A smaller epsilon protects more
 and widens the intervals.
 """
 
@@ -42,7 +42,7 @@ figure, axes = plt.subplots(1, 2, sharey=True)
 for ax, (epsilon, result) in zip(axes, results.items(), strict=True):
     ends = [result.probability_interval(3600 * h, 3600 * (h + 1)) for h in hours]
     low, high = 100 * np.transpose(ends)
-    ax.fill_between(hours, low, high, step="mid", color="0.8", label="95 % interval")
+    ax.fill_between(hours, low, high, step="mid", color="0.8", label="95% interval")
     ax.step(hours, 100 * shares(result), where="mid", label="estimate")
     ax.step(hours, 100 * shares(truth), "--", where="mid", label="truth")
     ax.set(xlabel="hour of the day", xticks=range(0, 24, 3), ylim=(0, None))
@@ -55,5 +55,5 @@ evening = (17 * 3600, 20 * 3600)
 low, high = results[1].probability_interval(*evening)
 print(
     f"{results[1].probability(*evening):.1%} of the trips begin from 17:00 to 20:00 "
-    f"(95 % interval at epsilon 1: {low:.1%} to {high:.1%})."
+    f"(95% interval at epsilon 1: {low:.1%} to {high:.1%})."
 )

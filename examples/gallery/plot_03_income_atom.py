@@ -2,7 +2,7 @@
 Declare that many people earn nothing, and the curve starts in the right place
 ==============================================================================
 
-Of 29,144 people in the American Community Survey, 12 % have no income. Such a point mass is public
+Of 29,144 people in the American Community Survey, 12% have no income. Such a point mass is public
 knowledge: declare it with ``atoms=[0]``. Without it, the smooth estimate spreads the mass over
 small incomes.
 """
@@ -41,7 +41,7 @@ figure, ax = plt.subplots()
 ax.plot(dollars, 100 * declared.cdf(dollars), label="zero declared")
 ax.plot(dollars, 100 * truth, "--", label="truth")
 ax.plot(dollars[1:], 100 * plain.cdf(dollars[1:]), ":", color="0.2", label="zero not declared")
-ax.vlines(0, 100 * low, 100 * high, color="0.6", linewidth=6, label="share of zeros, 95 % interval")
+ax.vlines(0, 100 * low, 100 * high, color="0.6", linewidth=6, label="share of zeros, 95% interval")
 ax.plot(0, 100 * share, "o", color="C0", clip_on=False)
 ax.xaxis.set_major_formatter("{x:,.0f}")
 ax.set(xlabel="income, US dollars a year", ylabel="people with at most this income, %")
@@ -51,6 +51,6 @@ ax.set_title("29,144 people, epsilon = 2, local model")
 figure.suptitle("Declare the zero, and the curve starts in the right place")
 
 print(
-    f"{share:.1%} earn nothing (95 % interval {low:.1%} to {high:.1%}, truth {truth[0]:.1%}), "
+    f"{share:.1%} earn nothing (95% interval {low:.1%} to {high:.1%}, truth {truth[0]:.1%}), "
     f"but undeclared all that is known is {least:.1%} to {most:.1%}."
 )

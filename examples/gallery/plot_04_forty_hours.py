@@ -28,7 +28,7 @@ truth = np.interp(place, hours.numbers, true_shares)
 plt.style.use("lapwing.results.look")
 figure, ax = plt.subplots()
 ax.vlines(hours.numbers, 0, 100 * true_shares, color="C1", linewidth=1.5, label="truth")
-ax.vlines(place + 0.8, 100 * low, 100 * high, color="0.6", linewidth=6, label="95 % interval")
+ax.vlines(place + 0.8, 100 * low, 100 * high, color="0.6", linewidth=6, label="95% interval")
 ax.plot(place + 0.8, 100 * share, "o", label="found in the reports")
 for at, top in zip(place, np.maximum(high, truth), strict=True):
     ax.annotate(f"{at:g} h", (at + 0.8, 100 * top + 1), ha="center")
@@ -40,5 +40,5 @@ figure.suptitle("Nearly half of the people work exactly 40 hours a week")
 at = share.argmax()
 print(
     f"{share[at]:.1%} work {place[at]:g} hours "
-    f"(95 % interval {low[at]:.1%} to {high[at]:.1%}, truth {truth[at]:.1%})."
+    f"(95% interval {low[at]:.1%} to {high[at]:.1%}, truth {truth[at]:.1%})."
 )

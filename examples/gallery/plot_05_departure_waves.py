@@ -38,7 +38,7 @@ hours = np.arange(144) / 6
 for ax, (epsilon, result) in zip(axes, results.items(), strict=True):
     ends = [result.probability_interval(600 * i, 600 * (i + 1)) for i in range(144)]
     low, high = 100 * np.transpose(ends)
-    ax.fill_between(hours, low, high, step="post", color="0.85", label="95 % interval")
+    ax.fill_between(hours, low, high, step="post", color="0.85", label="95% interval")
     ax.step(hours, 100 * result.mass, where="post", label="estimate")
     ax.step(hours, 100 * truth.mass, "--", where="post", linewidth=1, label="truth")
     ax.set(ylim=(0, 4), xlim=(0, 24), xticks=range(0, 25, 3), ylabel="flights in 10 min, %")

@@ -34,7 +34,7 @@ truth = taxi.counts[:, 48:].sum(axis=1) / 10_000
 plt.style.use("lapwing.results.look")
 figure, ax = plt.subplots()
 place = np.arange(36)
-ax.fill_between(place, 100 * low, 100 * high, color="0.85", label="95 % interval of each month")
+ax.fill_between(place, 100 * low, 100 * high, color="0.85", label="95% interval of each month")
 ax.plot(place, 100 * share, "o-", markersize=3, label="estimate")
 ax.plot(place, 100 * truth, "x", markersize=5, label="truth")
 ax.axvline(change.week - 0.5, color="0.3", linestyle="--", label=f"largest change: {name}")
@@ -46,5 +46,5 @@ figure.suptitle("Taxi trips left the evening in April 2020")
 
 print(
     f"The largest change is dated to {name}: {size.size:.1%} of all trips moved "
-    f"(95 % interval {size.low:.1%} to {size.high:.1%})."
+    f"(95% interval {size.low:.1%} to {size.high:.1%})."
 )

@@ -2,8 +2,8 @@
 Made-up load times: a weekly look at a band cries wolf, a watch does not
 ========================================================================
 
-10,000 made-up page loads report in each of 52 weeks. Pages get 15 % slower from week 41 on.
-A pointwise 95 % band leaves zero somewhere in most quiet weeks. :class:`lapwing.Watch` bounds the
+10,000 made-up page loads report in each of 52 weeks. Pages get 15% slower from week 41 on.
+A pointwise 95% band leaves zero somewhere in most quiet weeks. :class:`lapwing.Watch` bounds the
 probability of a false alarm over all its looks together.
 """
 
@@ -41,7 +41,7 @@ plt.style.use("lapwing.results.look")
 figure, ax = plt.subplots()
 weeks = np.arange(1, 53)
 low, high = np.transpose([result.mean_interval() for result in results])
-ax.fill_between(weeks, low, high, step="mid", color="0.85", label="95 % interval of the mean")
+ax.fill_between(weeks, low, high, step="mid", color="0.85", label="95% interval of the mean")
 ax.step(weeks, [r.mean() for r in results], where="mid", label="estimated mean")
 ax.step(weeks, [v.mean() for v in loads], "--", where="mid", label="true mean")
 ax.plot(naive, np.full(len(naive), 1.6), "kx", markersize=5, label="a pointwise band leaves zero")

@@ -35,7 +35,7 @@ plt.style.use("lapwing.results.look")
 figure, ax = plt.subplots()
 at = np.geomspace(10, 60_000, 400)
 band = result.confidence_band(0.95)
-ax.fill_between(band.points, 100 * band.low, 100 * band.high, color="0.85", label="95 % band")
+ax.fill_between(band.points, 100 * band.low, 100 * band.high, color="0.85", label="95% band")
 ax.plot(at, 100 * result.cdf(at), label="estimate")
 ax.plot(np.sort(load)[::50], np.linspace(0, 100, 2000), "--", label="truth")
 for level, value, (low, high) in zip(levels, estimates, intervals, strict=True):
@@ -53,4 +53,4 @@ said = [
     f"{e:,.0f} ({low:,.0f} to {high:,.0f})"
     for e, (low, high) in zip(estimates, intervals, strict=True)
 ]
-print(f"The p50, p95 and p99 in milliseconds, with 95 % intervals: {', '.join(said)}.")
+print(f"The p50, p95 and p99 in milliseconds, with 95% intervals: {', '.join(said)}.")

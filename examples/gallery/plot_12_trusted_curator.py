@@ -36,7 +36,7 @@ truth = 100 * np.searchsorted(values, dollars, side="right") / values.size
 for ax, (name, result), (low, high) in zip(axes, results.items(), ends, strict=True):
     band = result.confidence_band(0.95)
     ax.fill_between(
-        band.points / 1000, 100 * band.low, 100 * band.high, color="0.8", label="95 % band"
+        band.points / 1000, 100 * band.low, 100 * band.high, color="0.8", label="95% band"
     )
     ax.plot(dollars / 1000, 100 * result.cdf(dollars), label="estimate")
     ax.plot(dollars / 1000, truth, "--", label="truth")
@@ -48,6 +48,6 @@ figure.suptitle("Trusting nobody costs a wider band at the same epsilon")
 
 widths = [high - low for low, high in ends]
 print(
-    f"The 95 % interval of the median is {widths[0]:,.0f} dollars wide without a trusted "
+    f"The 95% interval of the median is {widths[0]:,.0f} dollars wide without a trusted "
     f"curator, and {widths[1]:,.0f} dollars with one."
 )

@@ -42,7 +42,7 @@ left.plot(at, 100 * exact, "--", label="truth")
 left.set(ylabel="people with at most this income, %", ylim=(0, 100))
 left.legend(loc="lower right")
 ends = [100 * (end - exact) for end in (band.low, band.high)]
-right.fill_between(at, *ends, step="mid", color="0.8", label="95 % band")
+right.fill_between(at, *ends, step="mid", color="0.8", label="95% band")
 right.step(at, 100 * (result.cdf(band.points) - exact), where="mid", linewidth=1, label="error")
 right.axhline(0, color="C1", linestyle="--", label="truth")
 right.set(ylabel="published minus truth, percentage points", ylim=(-0.5, 0.5))
@@ -54,6 +54,6 @@ right.set_title("epsilon = 1, delta = 1e-6")
 figure.suptitle("The published curve is off by less than half a percentage point")
 
 print(
-    f"The median is between {low:,.0f} and {high:,.0f} dollars (95 %), and the CDF is off by at "
+    f"The median is between {low:,.0f} and {high:,.0f} dollars (95%), and the CDF is off by at "
     f"most {100 * error:.2f} percentage points, where {100 * expected.high:.2f} were expected."
 )

@@ -43,7 +43,7 @@ truth = taxi.counts[:, 48:].sum(axis=1) / 10_000
 plt.style.use("lapwing.results.look")
 figure, ax = plt.subplots()
 at = np.arange(36)
-ax.vlines(at, 100 * low, 100 * high, color="0.75", linewidth=7, label="95 % interval")
+ax.vlines(at, 100 * low, 100 * high, color="0.75", linewidth=7, label="95% interval")
 ax.plot(at, 100 * share, "o", markersize=2.5, label="published")
 ax.plot(at, 100 * truth, "_", markersize=9, label="truth")
 ax.set_xticks(at[::6], taxi.months[::6])

@@ -41,7 +41,7 @@ at = np.linspace(0, 30, 301)
 for name, site in sites.items():
     first = "single sites" if name == "north" else None
     ax.plot(at, 100 * site.distribution.cdf(at), color="0.6", linewidth=0.8, label=first)
-ax.fill_between(band.points, 100 * band.low, 100 * band.high, color="0.75", label="95 % band")
+ax.fill_between(band.points, 100 * band.low, 100 * band.high, color="0.75", label="95% band")
 ax.plot(at, 100 * together.cdf(at), label="four sites together")
 ax.plot(at, 100 * truth.cdf(at), "--", label="truth")
 ax.set(xlabel="length of stay, days", ylabel="patients with at most this stay, %")

@@ -36,7 +36,7 @@ angle = (np.arange(48) + 0.5) / 48 * 2 * np.pi
 cuts = [f"{i // 2:02d}:{30 * (i % 2):02d}" for i in range(49)]
 low, high = np.transpose([result.probability_interval(*pair) for pair in pairwise(cuts)])
 truth = np.histogram(hours, 48, (0, 24))[0] / hours.size
-ax.fill_between(angle, 100 * low, 100 * high, color="0.85", label="95 % interval")
+ax.fill_between(angle, 100 * low, 100 * high, color="0.85", label="95% interval")
 ax.plot(angle, 100 * result.mass, label="estimate")
 ax.plot(angle, 100 * truth, "--", label="truth")
 minutes = [int(end[:2]) * 60 + int(end[3:5]) for end in (circle, *ends)]
@@ -50,6 +50,6 @@ ax.set_title("made-up data: 40,000 people, epsilon = 1, local model")
 figure.suptitle("On a circle the mean bedtime is near midnight")
 
 print(
-    f"The mean bedtime is {circle[:5]} (95 % interval {ends[0][:5]} to {ends[1][:5]}) on the "
+    f"The mean bedtime is {circle[:5]} (95% interval {ends[0][:5]} to {ends[1][:5]}) on the "
     f"circle, and {int(line):02d}:{int(line % 1 * 60):02d} on a line."
 )

@@ -52,7 +52,7 @@ for shift, (name, randomizer) in zip((-0.15, 0.15), kinds.items(), strict=True):
     ax.plot(at, 100 * result.mass, "os"[shift > 0], label=name)
 ax.plot(np.arange(9), 100 * truth, "_", color="k", markersize=22, label="truth")
 ax.set(xlabel="seat", ylabel="share of people, %", ylim=(0, 30), xticks=range(9))
-ax.legend(title="grey: 95 % interval")
+ax.legend(title="grey: 95% interval")
 ax.set_title("made-up data: 50,000 people, epsilon = 1, local model")
 figure.suptitle("Your own randomizer, registered and checked, next to the default")
 

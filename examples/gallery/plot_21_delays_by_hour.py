@@ -47,7 +47,7 @@ for one, look, name in ((joint, "C0-", "estimate"), (truth, "C1--", "truth")):
     hours = np.append(rows["from"], rows["to"][-1]) / 3600
     if one is joint:
         low, high = (np.append(rows[end], rows[end][-1]) for end in ("low", "high"))
-        steps.fill_between(hours, low, high, step="post", color="0.85", label="95 % interval")
+        steps.fill_between(hours, low, high, step="post", color="0.85", label="95% interval")
     steps.step(hours, [*rows["quantile"], rows["quantile"][-1]], look, where="post", label=name)
 steps.set(ylabel="upper quartile, minutes", xlim=(0, 24), xticks=range(0, 25, 3))
 steps.set_xlabel("departure, hour of the day")

@@ -19,14 +19,14 @@ pairs = lw.Product(
 truth = lw.results.JointDistribution.of_values(people.values(), pairs)
 
 # %%
-# Hours are whole numbers without bins, because 47 % of the people work exactly 40.
+# Hours are whole numbers without bins, because 47% of the people work exactly 40.
 
 survey = lw.Survey("age and hours", lw.recommend(pairs, epsilon=4, users=people.total))
 with lw.testing.reproducible(1):
     joint = survey.decode(survey.tally(survey.randomize(people.values())))
 
 # %%
-# Quartiles in slices of at least 3.5 % of the people. The last slice holds everybody from 65 on.
+# Quartiles in slices of at least 3.5% of the people. The last slice holds everybody from 65 on.
 
 plt.style.use("lapwing.results.look")
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(7.2, 4))
@@ -40,7 +40,7 @@ for ax, name, share in zip(axes, ("lower", "upper"), (0.25, 0.75), strict=True):
         quartiles[name, label] = dict(zip(ages[:-1], found, strict=True))
         if one is joint:
             low, high = (np.append(rows[end], rows[end][-1]) for end in ("low", "high"))
-            ax.fill_between(ages, low, high, step="post", color="0.85", label="95 % interval")
+            ax.fill_between(ages, low, high, step="post", color="0.85", label="95% interval")
         ax.step(ages, np.append(found, found[-1]), look, where="post", label=label)
     inside += int(np.sum((low[:-1] <= found) & (found <= high[:-1])))
     ax.set(xlabel="age, years", xlim=(15, 80), ylim=(0, 60), title=f"{name} quartile")

@@ -42,7 +42,7 @@ for ax, name, design in zip(axes, ("default", "asked"), (default, asked), strict
     value, low, high = 100 * found.T
     errors[name] = np.sqrt(np.mean((value - 100 * truth) ** 2))
     widths[name] = np.mean(high - low)
-    ax.hlines(range(20), low, high, color="C0", label="95 % interval")
+    ax.hlines(range(20), low, high, color="C0", label="95% interval")
     ax.plot(value, range(20), "o", color="C0", label="answer")
     ax.axvline(100 * truth, color="C1", linestyle="--", label="share in the data")
     ax.set(xlabel="share above 50,000 dollars, %", yticks=[], title=f"{name} design")

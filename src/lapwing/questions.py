@@ -559,6 +559,8 @@ def read(written: Any) -> Question:
     if kind in ("mean", "curve") and not rest:
         return Mean() if kind == "mean" else Curve()
     near = "" if kind in KINDS else nearest(kind, KINDS)
+    if kind == "median":
+        near = " (did you mean quantile 0.5?)"
     raise ArgumentError(
         f"{quoted(written)} is not a question{near}. Ask like this: "
         "'share above 50000', 'histogram bins 16', 'mean', 'quantile 0.5' or 'curve'"

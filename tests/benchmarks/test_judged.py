@@ -80,10 +80,10 @@ def test_a_verdict_that_turns_with_the_seed_is_counted(paper):
         ("holds", "holds"),
         ("contradicted", "contradicted"),
     ]
-    assert "; 0 of 5 (0.0 %) did" in fresh_seeds.section(same, {"seed": 1, **settings})
+    assert "; 0 of 5 (0.0%) did" in fresh_seeds.section(same, {"seed": 1, **settings})
     other = fresh_seeds.measure(seed=13, **settings)
     text = fresh_seeds.section(other, {"seed": 13, **settings})
-    assert "; 1 of 5 (20.0 %) did" in text and "*It is less.* holds, then contradicted" in text
+    assert "; 1 of 5 (20.0%) did" in text and "*It is less.* holds, then contradicted" in text
 
 
 def test_what_needs_all_repeats_is_marked_and_surprises_nobody(paper, monkeypatch):
@@ -92,7 +92,7 @@ def test_what_needs_all_repeats_is_marked_and_surprises_nobody(paper, monkeypatc
     assert judged_again.moved(found["claims"]) == []
     found["claims"][0]["again"] = UNDECIDED
     assert [one["text"] for one in fewer_repeats.surprising(found["claims"])] == ["It is less."]
-    assert "1 of 5 (20.0 %) have another verdict" in fewer_repeats.section(found, settings)
+    assert "1 of 5 (20.0%) have another verdict" in fewer_repeats.section(found, settings)
     kept = judged.results.read(NAME)
     monkeypatch.setattr(
         judged,

@@ -293,7 +293,7 @@ class TestFigures:
             found = summaries.ratio_of_means(list(theirs + rng.normal(0, 1, 50)), list(theirs))
             ratios.append(found["ratio"])
             errors.append(found["standard_error"])
-        # 400 ratios give their spread to 3.5 %; 20 % is more than five of that.
+        # 400 ratios give their spread to 3.5%; 20% is more than five of that.
         assert np.mean(errors) == pytest.approx(np.std(ratios), rel=0.2)
 
     def test_works_are_timed_in_turn_and_backwards(self):

@@ -194,7 +194,7 @@ class TestTogether:
         assert verdicts.some([Cell(math.inf), Cell(-1.0)]).toward == math.inf
 
     def test_the_best_of_many_by_chance_is_not_enough(self):
-        """Of 10 cells without any effect the best is beyond 2 in 21 %; here in 2.3 % at most."""
+        """Of 10 cells without any effect the best is beyond 2 in 21%; here in 2.3% at most."""
         rng = np.random.default_rng(4)
         draws = rng.standard_normal((2000, 10))
         met = sum(verdicts.some([Cell(float(z)) for z in row]).met for row in draws)

@@ -59,7 +59,7 @@ def test_numbers(results: Path, done: Program) -> None:
     assert [row["question"] for row in table] == asked
     assert [float(row["share"]) for row in table] == [row["share"] for row in rows]
     shown = done("answer", "number.json", "--at-most", "50").out
-    assert "at most 50" in shown and "100.0 %" in shown and "95 % interval (pointwise)" in shown
+    assert "at most 50" in shown and "100.0%" in shown and "95% interval (pointwise)" in shown
 
 
 def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:

@@ -151,7 +151,7 @@ def test_heavy_hitters_are_asked_by_name(done: Program, lapwing: Program) -> Non
     assert row["share"] == 0.25 and row["low"] < 0.25 < row["high"]
     assert "(simultaneous)" in done("answer", "h.json", "--share", "curlew").out
     run = lapwing("answer", "h.json", "--share", "curlw")
-    assert run.code == 2 and "did you mean curlew?" in run.complaint and "6.00 %" in run.complaint
+    assert run.code == 2 and "did you mean curlew?" in run.complaint and "6.00%" in run.complaint
     run = lapwing("answer", "h.json", "--at-most", "1")
     assert run.code == 2 and "--share" in run.complaint
 
@@ -241,7 +241,7 @@ def test_a_poll_and_a_release_of_the_same_labels(lapwing: Program) -> None:
 
 
 def test_the_top_of_a_domain_is_everybody() -> None:
-    assert percent(0.9999999999999998) == percent(1 + 4e-16) == "100.00 %"
+    assert percent(0.9999999999999998) == percent(1 + 4e-16) == "100.00%"
 
 
 def test_several_ranges_are_a_table_of_edges_of_ones_own(lapwing: Program, done: Program) -> None:

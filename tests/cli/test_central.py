@@ -555,7 +555,7 @@ class TestLabels:
         made = done("release", *given, *PROMISE, "-o", "table.json")
         assert "small: too few people" in " ".join(made.err.split())
         shown = " ".join(done("show", "table.json").out.split())
-        assert "Too few: the 95 % interval of the median spans more" in shown
+        assert "Too few: the 95% interval of the median spans more" in shown
         said = " ".join(done("release", *given, *PROMISE, "--dry-run", 3000).out.split())
         assert "in each segment largest error of the CDF:" in said
         assert "with 1,500 people in it" in said
@@ -567,6 +567,6 @@ class TestLabels:
     ) -> None:
         given = ("none.csv", *self.LISTED, *PROMISE, "--dry-run", "1000")
         said = done("release", *given, "-o", "out.json", "--json").document["expected_error"]
-        # Of noise of scale 2: 95 % of it is within 6 people, of four labels within 9 or 10.
+        # Of noise of scale 2: 95% of it is within 6 people, of four labels within 9 or 10.
         assert 0.0055 < said["margin"] < 0.0065 and 0.008 < said["simultaneous_margin"] < 0.01
         assert not (tmp_path / "out.json").exists()

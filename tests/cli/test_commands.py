@@ -237,8 +237,8 @@ def test_the_largest_epsilon_overflows_nothing(done: Program) -> None:
 
 
 def test_a_share_below_one_never_reads_as_one() -> None:
-    assert percent(0.999_999) == "> 99.99 %" and percent(1.0) == "100.00 %"
-    assert percent(0.0) == "0.00 %" and percent(1e-5) == "0.0010 %"
+    assert percent(0.999_999) == "> 99.99%" and percent(1.0) == "100.00%"
+    assert percent(0.0) == "0.00%" and percent(1e-5) == "0.0010%"
 
 
 # simulate

@@ -356,7 +356,7 @@ def test_decode_tells_of_intervals_and_atoms(done: Program) -> None:
     half = done("show", "r.json", "--level", "0.5", "--json").document["atoms"]
     for narrow, wide in zip(half, document["atoms"], strict=True):
         assert wide["low"] < narrow["low"] <= narrow["high"] < wide["high"]
-    assert "50 % interval" in done("show", "r.json", "--level", "0.5").out.split("atoms")[1]
+    assert "50% interval" in done("show", "r.json", "--level", "0.5").out.split("atoms")[1]
 
 
 def test_two_columns_of_labels_are_one_segment_for_each_pair(

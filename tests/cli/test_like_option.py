@@ -68,7 +68,7 @@ def test_new_writes_the_survey_that_recommend_names(public: Path, done: Program)
     assert made == found.randomizer != lw.MultiscaleWave(LINE, 4)
     assert isinstance(made, lw.MultiscaleWave) and made.components
     for kind, size, share in made.components:
-        assert f"{kind:<9}   {size:14g}   {100 * share:5.2f} %" in shown
+        assert f"{kind:<9}   {size:14g}   {100 * share:5.2f}%" in shown
     # Of a column without smoothness the parts stay, and both commands say so.
     spiky = np.where(np.arange(48) % 6 == 3, 10**5, 10)
     (public / "spiky.json").write_text(lw.Distribution.of_counts(spiky, LINE).to_json())

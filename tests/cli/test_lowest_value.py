@@ -30,7 +30,7 @@ INCOME = lw.Interval(0, 150_000)
 
 
 def incomes() -> np.ndarray:
-    """Incomes of which 24.8 % are exactly 0."""
+    """Incomes of which 24.8% are exactly 0."""
     rng = np.random.default_rng(4)
     earned = np.round(rng.lognormal(10.5, 0.8, PEOPLE)).clip(1, 150_000)
     return np.where(np.arange(PEOPLE) < round(0.248 * PEOPLE), 0.0, earned)

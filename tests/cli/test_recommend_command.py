@@ -34,6 +34,16 @@ def test_it_says_what_the_library_says(done: Program) -> None:
     assert done("recommend", *ASK, "--users", "100000", "--quiet").out == ""
 
 
+def test_questions_are_refused_for_pairs(done: Program, lapwing: Program) -> None:
+    for name in ("x", "y"):
+        done(
+            "new", "--domain-only", "--low", "0", "--high", "9", "--bins", "9", "-o", f"{name}.json"
+        )
+    pair = ("--domain", "x.json", "--domain", "y.json", "--epsilon", "1", "--users", "9000")
+    refused = lapwing("recommend", *pair, "--ask", "quantile 0.5 of x given y above 2")
+    assert refused.code == 2 and "--ask is about one attribute" in refused.err
+
+
 def test_people_needed(done: Program) -> None:
     found = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, error=0.005)
     document = done("recommend", *ASK, "--error", "0.005", "--json").document

@@ -108,7 +108,7 @@ KINDS: dict[Callable[[Program], None], tuple[str, str]] = {
     publication: ("release", "sum-tree"),
     distribution: ("distribution", "estimator"),
     heavy_hitters: ("heavy-hitters", "x.json"),
-    signed_estimate: ("signed-estimate", "-10.00 %"),
+    signed_estimate: ("signed-estimate", "-10.00%"),
     series: ("series", "decoded"),
     watch: ("watch", "alpha"),
     difference: ("difference", "shift"),

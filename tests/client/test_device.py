@@ -264,8 +264,8 @@ def kept_round(device: Device) -> tuple[bytes, int]:
 def test_rappor_keeps_its_permanent_round(tmp_path: Path) -> None:
     """Also when the value changes. Reports differ from it in the bits that the other round flips.
 
-    That flips 8.0 % of 2000 bits: more than 543 with probability below 1e-140. Of a permanent round
-    that was drawn anew 46 % differ: fewer than 543 with probability below 1e-69.
+    That flips 8.0% of 2000 bits: more than 543 with probability below 1e-140. Of a permanent round
+    that was drawn anew 46% differ: fewer than 543 with probability below 1e-69.
     """
     rappor = Rappor(Categories(2000), 1, lifetime="1.2")
     survey = Survey("habit", rappor)

@@ -7,15 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
+import numpy as np
 import pytest
 
 from lapwing import Interval, Product, Survey
-from lapwing.client import Device
+from lapwing.client import Device, Gateway
 from lapwing.client.outbox import Outbox
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.protocol.messages.batch import Batch
 from lapwing.randomizers import BoxWave, MultiscaleBoxes
 from tests.cli.running import environment
+from tests.service.one_collector import ADMIN, as_role, open_survey, served
 
 STARTS = Product(
     ms=Interval(0, 5000, bins=16),
@@ -104,3 +107,32 @@ def test_the_largest_pairs_cost_a_device_little_memory(tmp_path: Path, kind: str
     )
     seconds, megabytes = map(float, done.stdout.split())
     assert megabytes < 200, (seconds, megabytes)
+
+
+@pytest.mark.service
+def test_devices_and_a_gateway_report_two_weeks_to_a_collector(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    with served(tmp_path) as collector:
+        path = open_survey(collector.address, PAIR, epoch="w1", minimum=1000)
+        as_admin: dict[str, Any] = {"headers": as_role(ADMIN), "timeout": 60}
+        httpx.put(f"{path}/epochs/w2", json={}, **as_admin).raise_for_status()
+        httpx.post(f"{path}/epochs/w2/open", **as_admin).raise_for_status()
+        gateway = Gateway.open(tmp_path / "gateway.lapwing")
+        for week, slower in (("w1", 1), ("w2", 2)):
+            hours = rng.uniform(0, 86_400, 20_000)
+            values = {"ms": slower * rng.gamma(4, 250, 20_000), "hour": hours}
+            gateway.put(PAIR, PAIR.randomize(values), epoch=week, pile="site")
+            for person in range(3):
+                folder = tmp_path / f"person {person}"
+                folder.mkdir(exist_ok=True)
+                device = Device.open(folder, epsilon_cap=1, budget=4)
+                device.answer(PAIR, {"ms": 800, "hour": "09:00"}, epoch=week)
+                assert device.send(collector.address).stored == 1
+        assert gateway.send(collector.address).waiting == 0
+        answer = httpx.get(f"{path}/pairs/w2?against=w1", **as_admin).json()
+        assert answer["reports"] == answer["against_reports"] == 20_003
+        assert answer["marginals"]["ms"]["mean"]["low"] > 500
+        asked = "quantile+0.5+of+ms+given+hour+at-least+06:00"
+        shown = httpx.get(f"{path}/pairs/w1?ask={asked}", **as_admin)
+        (row,) = shown.json()["questions"]
+        assert row["low"] <= row["value"] <= row["high"]

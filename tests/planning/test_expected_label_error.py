@@ -23,7 +23,7 @@ PROMISES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("promise", PROMISES, ids=repr)
 def test_noise_is_as_large_as_was_forecast(promise: dict[str, Any]) -> None:
     # Noise of tens of people, so that whole numbers are nearly continuous.
-    # 1000 releases: single shares, and all ten at once, within what was said for 95 %. Fewer or
+    # 1000 releases: single shares, and all ten at once, within what was said for 95%. Fewer or
     # more than binomial at a false alarm of 1e-6 are found, and so is twice or half the forecast.
     error = lw.expected_error(LABELS, int(HELD.sum()), **promise)
     summary = lw.protocol.ExactCounts(lw.Categories(9, missing="category"), HELD)

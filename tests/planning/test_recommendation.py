@@ -29,8 +29,8 @@ FRESH = 1000
 REPEATS = 24
 TOLERANCE = 1.3
 """Between a predicted and a simulated mean. The mean over 3 kinds of 24 repeats has a standard
-error of 5 % (single errors vary by 40 %), the table's cells together about 5 %, interpolation a
-few: 30 % is three to four of these together, while a table of half the errors is off by 100 %."""
+error of 5% (single errors vary by 40%), the table's cells together about 5%, interpolation a
+few: 30% is three to four of these together, while a table of half the errors is off by 100%."""
 
 
 def simulated(found: lw.planning.Recommendation, users: int, *, distance: str) -> float:
@@ -254,7 +254,7 @@ def test_between_the_nodes_lines_are_straight_in_logarithms() -> None:
 
 def test_where_errors_bend_there_is_a_node_between() -> None:
     # From epsilon 4 to 8 errors of few people fall slowly first and then fast: a line from 4 to 8
-    # promised 28 % less at 5.5 than was seen.
+    # promised 28% less at 5.5 than was seen.
     few = {"size": 64, "users": 3000}
     found = {
         epsilon: shipped().errors("multiscale-wave", epsilon=epsilon, **few)["wasserstein"]

@@ -41,7 +41,7 @@ def test_the_errors_are_those_of_releases(relation):
         (answer_released(each, "quantile 0.5").value >= VALUES).mean() - 0.5 for each in releases
     ]
     wide = np.sqrt(np.mean(np.square(ranks)))
-    # A bin holds 2 % of the people: ranks within it do not count as errors.
+    # A bin holds 2% of the people: ranks within it do not count as errors.
     assert expected.questions["quantile 0.5"].typical < wide + 0.01 < 0.04
 
 

@@ -208,7 +208,7 @@ def test_the_choice_is_the_first_of_the_largest_noisy_utilities():
         noise = rng.integers(-9, 9, size=numbers.noises)
         folded = [n if n >= 0 else -n - 1 for n in noise.tolist()]
         expected = []
-        for place, row in enumerate(utilities(numbers, counts, 2)):
+        for place, row in enumerate(utilities(numbers, counts, 3)):
             noisy = [u + z for u, z in zip(row, folded[3 * place : 3 * place + 3], strict=True)]
             expected.append(noisy.index(max(noisy)))
         assert numbers.choice(counts, noise, Fraction(1)).tolist() == expected

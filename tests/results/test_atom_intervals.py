@@ -13,7 +13,7 @@ BINS = lw.Interval(0, 100_000, bins=100)
 
 
 def income(seed: int) -> np.ndarray:
-    """Return whole numbers with a fifth at zero and 4 % at 60,000, inside bins of other people."""
+    """Return whole numbers with a fifth at zero and 4% at 60,000, inside bins of other people."""
     rng = np.random.default_rng(seed)
     values = np.rint(rng.lognormal(10.2, 1.1, PEOPLE))
     kind = rng.random(PEOPLE)

@@ -151,7 +151,7 @@ def test_what_cannot_be_judged_is_not_found() -> None:
 
 
 TALLIES = 100
-"""Simulated tallies of a smooth column. The stated rate of 1 % gives Bin(100, .01):
+"""Simulated tallies of a smooth column. The stated rate of 1% gives Bin(100, .01):
 P(above 8) = 8e-7. With a third of the standard error most would alarm."""
 
 
@@ -240,7 +240,7 @@ def test_the_threshold_is_that_of_as_many_laplace_answers(kind: str) -> None:
 
 
 def test_the_default_decoder_finds_what_is_there() -> None:
-    """Two atoms of 12 % on a smooth column, and none where there is none; seeded."""
+    """Two atoms of 12% on a smooth column, and none where there is none; seeded."""
     domain = Interval(0, 1, bins=128, outside="clip")
     randomizer = MultiscaleWave(domain, 2)
     smooth = np.diff(np.round(60_000 * stats.beta(2, 4).cdf(domain.bin_edges))).astype(np.int64)
@@ -274,7 +274,7 @@ def test_what_a_decoder_smooths_away_is_reported_as_it_was_found() -> None:
 
 
 def test_an_interval_allows_for_the_luck_of_being_found() -> None:
-    """Of shares near the least that is found. 200,000 draws: a standard error is 0.1 %."""
+    """Of shares near the least that is found. 200,000 draws: a standard error is 0.1%."""
     rng, truth, least = np.random.default_rng(8), 0.078, np.float64(0.09)
     drawn = rng.normal(truth, 0.0135, 1_000_000)
     drawn = drawn[drawn > least]
@@ -290,7 +290,7 @@ def test_an_interval_allows_for_the_luck_of_being_found() -> None:
 
 @pytest.mark.soak
 def test_intervals_of_what_just_stood_out_hold_the_truth() -> None:
-    """Of an atom that is found one time in five; a standard error is 0.6 %."""
+    """Of an atom that is found one time in five; a standard error is 0.6%."""
     rng = np.random.default_rng(8)
     share, places, covered, naive = 0.078, np.array([15]), [], []
     for _ in range(6_000):

@@ -242,9 +242,9 @@ def test_a_curve_in_a_band_lies_in_the_monotone_part_of_it(
 
 
 def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
-    """Of a jagged estimate: 95 % of the points, and 7 % fewer if it were.
+    """Of a jagged estimate: 95% of the points, and 7% fewer if it were.
 
-    Standard errors are .6 and 1.3 %.
+    Standard errors are .6 and 1.3%.
     """
     domain = Interval(0, 1, bins=128, outside="clip")
     wave, place = SquareWave(domain, 1), (np.arange(128) + 0.5) / 128
@@ -442,7 +442,7 @@ def test_tails_widen_a_band_and_are_stored() -> None:
     for key, made in bands(law).items():
         wider = bands(heavy)[key]
         assert np.all(wider.low <= made.low) and np.all(wider.high >= made.high)
-    # The 99.9 % quantile of the sum of two Laplace variables, in standard deviations: 3.54.
+    # The 99.9% quantile of the sum of two Laplace variables, in standard deviations: 3.54.
     # Their excess kurtosis is 1.5; a normal one of the same variance has 3.09.
     assert with_tails(3.090, 1.5) == pytest.approx(4.35, abs=0.01)
     assert with_tails(1.5, 1.5) == 1.5

@@ -140,7 +140,7 @@ def test_a_start_inside_a_bin_leaves_open_what_comes_first() -> None:
     people = np.array([10, 0, 0, 30, 0, 0, 0, 60]) * 2000
     decoded = lw.LeastSquares().decode(response.channel, lw.simulate(response, people, rng=2))
     assert decoded.quantile_interval(0.5, start=4) == (7, 8)
-    # Of the 60 % in the bin from 7 on all may come first, or none of them.
+    # Of the 60% in the bin from 7 on all may come first, or none of them.
     assert decoded.quantile_interval(0.5, start=7.5) == (0, 8)
     assert decoded.quantile_interval(0.1, start=7.5) == (7.5, 4)
 

@@ -15,7 +15,7 @@ from tests.signed_decoder import projected, unbiased
 PEOPLE, PAIRS = 4000, 20
 
 ALLOWED = int(stats.binom.isf(1e-8, PAIRS, 0.07))
-"""Of so many pairs at 95 %. At 7 % each, for what 1000 simulated suprema leave open."""
+"""Of so many pairs at 95%. At 7% each, for what 1000 simulated suprema leave open."""
 
 Group = Callable[[np.random.Generator, int], lw.Distribution]
 

@@ -166,8 +166,8 @@ COUNTS = np.round(40_000 * stats.beta(2, 5).cdf(DOMAIN.bin_edges)).astype(np.int
 COUNTS = np.diff(COUNTS)
 WAVE = SquareWave(DOMAIN, 2)
 DRAWS = 120
-"""Tallies. An exact 95 % interval covers Bin(120, .95): P(below 100) = 5e-7, so six checks
-are wrong with 3e-6 in all. One of half the width covers 67 %: P(at least 100) = 5e-5."""
+"""Tallies. An exact 95% interval covers Bin(120, .95): P(below 100) = 5e-7, so six checks
+are wrong with 3e-6 in all. One of half the width covers 67%: P(at least 100) = 5e-5."""
 LEAST = 100
 
 

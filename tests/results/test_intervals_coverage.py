@@ -13,9 +13,9 @@ from lapwing import Distribution, Interval, MultiscaleWave, SpectralPrior, simul
 DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
 DRAWS = 40
 LEAST = 138
-"""Of 160 decodes (two columns, epsilon .5 and 2, 40 each) an interval that covers 95 % holds the
+"""Of 160 decodes (two columns, epsilon .5 and 2, 40 each) an interval that covers 95% holds the
 truth in at least 138 but for P(Bin(160, .95) < 138) = 5e-6. One of half the width, which covers
-67 %, holds it so often with a probability of 2e-8. Nine questions: 5e-5 in all."""
+67%, holds it so often with a probability of 2e-8. Nine questions: 5e-5 in all."""
 
 
 def column(file: str, high: float, bins: int) -> tuple[Interval, np.ndarray]:

@@ -174,7 +174,7 @@ def test_people_with_a_missing_value_are_not_in_a_share_of_it() -> None:
     table[12, :5] = 0.1 / 5
     table[1:11, 5] = 0.2 / 10
     joint = JointDistribution(MISSING, table.ravel())
-    # Of a: 10 % are missing. Of b: 20 %. Of both 70 % are present.
+    # Of a: 10% are missing. Of b: 20%. Of both 70% are present.
     assert joint.probability(a=(0, 5)) == pytest.approx(0.4 / 0.9)
     assert joint.probability(b=(0, 4)) == pytest.approx(0.32 / 0.8)
     assert joint.probability(a=(0, 5), b=(0, 4)) == pytest.approx(0.12 / 0.7)
@@ -570,7 +570,7 @@ def test_the_missing_are_a_share_of_all() -> None:
     table[:] = 0.0
     table[-1, 1], table[3, 1] = 0.95, 0.05
     rare = _drawn(JointDistribution(MISSING, table.ravel()))
-    with pytest.warns(LimitedWarning, match="only 5 % of the people have values"):
+    with pytest.warns(LimitedWarning, match="only 5% of the people have values"):
         rare.probability_interval(a=(2, 3))
 
 

@@ -141,7 +141,7 @@ def test_every_pair_of_axes_can_be_drawn(name: str, known: bool) -> None:
     assert figure.get_suptitle().startswith("40,000 people; epsilon = 1")
     said = " ".join(text for text, *_ in texts(figure))
     assert all(axis in said for axis in PAIRS[name].names)
-    assert ("95 %" in said) == known
+    assert ("95%" in said) == known
     if known:
         figure.savefig(io.BytesIO(), format="svg")
 
@@ -162,7 +162,7 @@ def test_quartiles_can_be_drawn_of_every_axis_on_a_line(name: str, known: bool) 
             (ax,) = figure.axes
             names = {text.get_text() for text in ax.get_legend().get_texts()}
             assert names == {"upper quartile", "median", "lower quartile"}
-            assert ("bars: 95 % intervals" in figure.get_suptitle()) == known
+            assert ("bars: 95% intervals" in figure.get_suptitle()) == known
 
 
 def test_the_steps_are_the_quantiles_of_the_table() -> None:
@@ -208,7 +208,7 @@ def test_the_level_changes_the_intervals() -> None:
     def reach(name: str, level: float, words: str | None = None) -> float:
         figure = made(name).plot(level=level, quantiles_of=words)
         figure.canvas.draw()
-        assert f"{100 * level:.0f} %" in " ".join(text for text, *_ in texts(figure))
+        assert f"{100 * level:.0f}%" in " ".join(text for text, *_ in texts(figure))
         ax = figure.axes[-1] if name == "integers" else figure.axes[0]
         if name == "integers":
             return float(figure.axes[3].collections[0].get_array().max())

@@ -18,7 +18,7 @@ INCOME = lw.Interval(0, 1000, bins=100)
 
 
 def long_tail(domain: lw.Interval = INCOME, *, above: float = 0.02) -> Distribution:
-    """Return 97.9 % in the first tenth, 0.1 % spread over the rest, and others above the range."""
+    """Return 97.9% in the first tenth, 0.1% spread over the rest, and others above the range."""
     mass = np.zeros(domain.size)
     mass[1:11] = (0.999 - above) / 10
     mass[11:-1] = 0.001 / 90
@@ -34,8 +34,8 @@ def test_a_long_thin_tail_is_left_out_and_its_share_is_said() -> None:
     tail = long_tail()
     assert ends(tail) == {(0, 100)}
     density, cdf = tail._pictures()
-    # The 2 % above the range and the tail inside it, together.
-    assert density.title == cdf.title == "1,000 people\nnot shown: 2.10 % more than 100"
+    # The 2% above the range and the tail inside it, together.
+    assert density.title == cdf.title == "1,000 people\nnot shown: 2.10% more than 100"
 
 
 def test_limits_follow_the_shares_not_the_range() -> None:
@@ -70,7 +70,7 @@ def test_limits_may_be_asked_for() -> None:
     tail = long_tail()
     assert ends(tail, xlim=(None, None)) == {(0, 1000)}
     assert ends(tail, xlim=(50, None)) == {(50, 1000)}
-    assert "48.95 % less than 50" in (tail._pictures(xlim=(50, None))[0].title or "")
+    assert "48.95% less than 50" in (tail._pictures(xlim=(50, None))[0].title or "")
     days = lw.Interval("2026-01-01", "2026-12-31", bins=12, unit="date")
     year = Distribution.of_counts(np.ones(12, dtype=int), days)
     ((low, high),) = ends(year, xlim=("2026-03-01", "2026-06-01"))
@@ -115,7 +115,7 @@ def test_a_difference_and_a_series_end_where_their_distributions_do() -> None:
     tail, other = long_tail(), long_tail(above=0.05)
     difference = tail.difference(other)
     assert ends(difference) == {(0, 100)}
-    assert (difference._pictures()[0].title or "").endswith("not shown: up to 5.10 % more than 100")
+    assert (difference._pictures()[0].title or "").endswith("not shown: up to 5.10% more than 100")
     assert ends(difference, xlim=(0, 700)) == {(0, 700)}
 
 

@@ -111,7 +111,7 @@ def test_the_band_drawn_is_the_band(level: float) -> None:
         expected = zip(np.round(places, 12), np.round(edge, 12), strict=True)
         assert {(float(x), float(y)) for x, y in expected} <= drawn
     named = ax.get_legend().get_texts()[0].get_text()
-    assert named.startswith(f"{100 * level:g} % band")
+    assert named.startswith(f"{100 * level:g}% band")
 
 
 def test_without_a_band_none_is_drawn() -> None:
@@ -207,9 +207,9 @@ def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
     assert heights[20] == pytest.approx(around / 2)
     assert np.dot(heights, np.diff(edges)) == pytest.approx(1 - atom.share)
     named = [text.get_text() for text in ax.get_legend().get_texts()]
-    band = "95 % band (simultaneous)"
+    band = "95% band (simultaneous)"
     assert named == ["estimate", band, "detected atom (right scale)", "truth"]
-    assert [text.get_text() for text in ax.texts] == [f"{atom.share:.0%}".replace("%", " %")]
+    assert [text.get_text() for text in ax.texts] == [f"{atom.share:.0%}"]
 
 
 @pytest.mark.parametrize("name", ["bins", "atoms", "missing", "integers", "clock"])
@@ -344,7 +344,7 @@ def test_each_figure_has_a_title_a_unit_and_names_for_what_it_shows(name: str) -
 
 
 def test_a_small_declared_atom_is_drawn_small() -> None:
-    """Of .8 %, where the highest bin holds about 5 %: not as high as the mode."""
+    """Of .8%, where the highest bin holds about 5%: not as high as the mode."""
     mass = np.exp(-(((np.arange(33) - 16) / 8) ** 2))
     mass[0] = 0
     mass *= 0.992 / mass.sum()
@@ -364,7 +364,7 @@ def test_a_large_atom_leaves_room_for_the_bins_and_says_its_share() -> None:
     made = Distribution(Interval(0, 10, bins=10, atoms=[0]), np.array([0.9, *[0.01] * 10]))
     ax = draw(made._pictures()[0])
     assert ax.get_ylim()[1] < 10 * 0.01
-    assert [text.get_text() for text in ax.texts] == ["90 %"]
+    assert [text.get_text() for text in ax.texts] == ["90%"]
 
 
 @pytest.mark.parametrize("name", ["integers", "many integers"])

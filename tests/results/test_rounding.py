@@ -102,8 +102,8 @@ def test_an_interval_of_shifts_is_never_narrower(one: float, two: float, unit: A
 
 def test_digits_follow_the_width_of_the_interval() -> None:
     row = {"share": 0.17, "low": 0.1234567, "high": 0.2345678}
-    assert interval_text(row, percent) == "12 % to 24 %"
-    assert number_text(row, percent, name="share") == "17 %"
+    assert interval_text(row, percent) == "12% to 24%"
+    assert number_text(row, percent, name="share") == "17%"
     wide = {"value": 31_250.0, "low": 20_000.5, "high": 109_000.0}
     assert interval_text(wide, number_writer("number")) == "20,000 to 109,000"
     assert number_text(wide, number_writer("number")) == "31,000"

@@ -89,10 +89,10 @@ def test_quantiles_above_the_range_are_infinite_numbers(
 @pytest.mark.parametrize(
     ("domain", "headers"),
     [
-        (lw.Interval(0, 10, bins=5), ["10 %", "median", "95 % interval", "90 %"]),
+        (lw.Interval(0, 10, bins=5), ["10%", "median", "95% interval", "90%"]),
         (
             lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True),
-            ["mean direction", "95 % interval", "mean resultant length R"],
+            ["mean direction", "95% interval", "mean resultant length R"],
         ),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_week_fits_on_a_line_of_the_screen(domain: Any, headers: list[str]) ->
     assert all(sum(map(len, row)) + 2 * len(row) <= 80 for row in table.rows)
     assert (
         table.rows[2][2:] == ["nobody", *[""] * len(headers)]
-        and " to " in table.rows[0][table.headers.index("95 % interval")]
+        and " to " in table.rows[0][table.headers.index("95% interval")]
     )
 
 

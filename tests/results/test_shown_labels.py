@@ -50,7 +50,7 @@ def covers(rows: list[dict[str, float]], values: list[float]) -> float:
 def test_a_table_of_the_largest_holds_the_truth_and_its_estimates(
     polls: list[Distribution],
 ) -> None:
-    """All rows at once with 95 %; two polls, so an alarm by chance is below 1 % (and seeded)."""
+    """All rows at once with 95%; two polls, so an alarm by chance is below 1% (and seeded)."""
     for poll in polls:
         answer = result_answer(poll, AnswerRequest())
         assert answer["kind"] == "labels" and answer["labels"] == len(answer["shares"]) == SIZE

@@ -158,7 +158,7 @@ def test_without_pandas_the_message_names_what_to_install(monkeypatch: pytest.Mo
 def test_a_summary_says_the_promise_and_the_answers(domain: Any) -> None:
     result = decoded(domain)
     text = result.summary(level=0.9)
-    assert "2,000" in text and "epsilon = 2" in text and "90 %" in text
+    assert "2,000" in text and "epsilon = 2" in text and "90%" in text
     if domain.ordered:
         low, high = result.quantile_interval(0.5, level=0.9) or (0, 0)
         (median,) = [line for line in text.splitlines() if line.startswith("median")]

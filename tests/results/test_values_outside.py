@@ -185,7 +185,7 @@ def test_a_shift_of_a_quantile_outside_is_not_known(income: lw.Distribution) -> 
         "high": None,
     }
     assert tables_of(answer, "x")[0].rows[1][1:] == ["not known", "not known"]
-    assert summary_of(answer)["shift of the 99.9 % quantile"] == "not known"
+    assert summary_of(answer)["shift of the 99.9% quantile"] == "not known"
 
 
 def test_people_outside_are_drawn_at_the_ends(income: lw.Distribution) -> None:
@@ -227,7 +227,7 @@ def test_a_picture_says_who_is_not_in_it() -> None:
     shown = lw.Distribution.of_counts(counts, income)._pictures()
     for picture in shown:
         assert picture.title is not None
-        assert picture.title.splitlines()[1] == "not shown: 14.29 % more than 30,000"
+        assert picture.title.splitlines()[1] == "not shown: 14.29% more than 30,000"
     nobody = lw.Distribution.of_counts(counts[1:-1], income)._pictures()
     assert "not shown" not in (nobody[0].title or "")
     dates = lw.Interval("2026-01-01", "2026-02-28", bins=58, unit="date")
@@ -235,7 +235,7 @@ def test_a_picture_says_who_is_not_in_it() -> None:
     (line,) = (lw.Distribution.of_counts(counts, dates)._pictures()[-1].title or "").splitlines()[
         1:
     ]
-    assert line == "not shown: 1.67 % before 2026-01-01, 1.67 % 2026-02-28 or later"
+    assert line == "not shown: 1.67% before 2026-01-01, 1.67% 2026-02-28 or later"
 
 
 @pytest.mark.parametrize("closed", ["left", "right"])

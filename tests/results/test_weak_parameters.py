@@ -88,7 +88,7 @@ def test_the_line_of_a_dry_run_begins_at_a_tenth(people: int) -> None:
 
 @pytest.mark.parametrize(("words", "most"), [("mu", 4), ("rho", 8)])
 def test_mu_and_rho_are_judged_by_what_a_guess_gains(words: str, most: float) -> None:
-    """The epsilon that states mu = 1 is 4.89, but a guess of 50 % is then right in 69 %."""
+    """The epsilon that states mu = 1 is 4.89, but a guess of 50% is then right in 69%."""
     for weak in (most / 4, most):
         assert not released(epsilon=None, **{words: weak})
     (said,) = released(epsilon=None, **{words: most + 0.1})

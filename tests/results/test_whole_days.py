@@ -95,7 +95,7 @@ def test_quantiles_and_their_intervals_are_days_that_are_there() -> None:
     assert low == known_days.quantile(1.0) == np.datetime64("2025-12-31")
     assert high == np.datetime64("2026-01-01")  # the last bin holds its end
     lines = known_days.summary().splitlines()
-    (line,) = [line for line in lines if line.startswith("75 % quantile")]
+    (line,) = [line for line in lines if line.startswith("75% quantile")]
     assert line.endswith("  2025-06-30 (2025-06-30 to 2025-06-30)")
 
 

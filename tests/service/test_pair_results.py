@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import jsonschema_rs
 import numpy as np
 import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.joint_answers import FEW, JointRequest, joint_answer
+from lapwing.service.app import ENDPOINTS
+from lapwing.service.openapi import openapi_document
 from lapwing.service.settings import Settings
 from tests.service.one_collector import problem, site
 from tests.service.test_pair_surveys import PAIRS, fill, starts
@@ -38,6 +41,20 @@ def of_devices(people: int) -> list[tuple[str, float]]:
     return list(zip(kinds.tolist(), rng.gamma(4, 250, people).tolist(), strict=True))
 
 
+DOCUMENT = openapi_document(ENDPOINTS)
+
+
+def valid(answer: dict[str, Any]) -> dict[str, Any]:
+    """Check an answer against the published schema, and return it."""
+    found = DOCUMENT["paths"]["/v1/surveys/{survey}/pairs/{epoch}"]["get"]["responses"]["200"]
+    schema = {
+        **found["content"]["application/json"]["schema"],
+        "components": DOCUMENT["components"],
+    }
+    jsonschema_rs.Draft202012Validator(schema).validate(answer)
+    return answer
+
+
 def query(*asked: str, **more: str) -> str:
     return str(httpx.QueryParams([*more.items(), *(("ask", each) for each in asked)]))
 
@@ -57,7 +74,7 @@ def test_a_pair_is_what_the_library_decodes_from_the_tally_of_the_look(tmp_path:
                 return read(*given, **named)
 
             here.collector.store.tally = noted  # type: ignore[method-assign]
-            shown = strict(await here.done("GET", f"{path}/pairs/e?{query(*ASKED)}"))
+            shown = valid(strict(await here.done("GET", f"{path}/pairs/e?{query(*ASKED)}")))
             await fill(here, PAIRS, starts(2900, seed=2))
             tally = Tally.from_document((await here.done("GET", f"{path}/tallies/e")).json())
             joint = PAIRS.decode(tally)
@@ -77,7 +94,7 @@ def test_a_pair_is_what_the_library_decodes_from_the_tally_of_the_look(tmp_path:
             assert reads and all(named.get("shown") is True for named in reads)
             # The posterior draws come on request alone.
             assert "joint" not in shown
-            drawn = strict(await here.done("GET", f"{path}/pairs/e?draws=true"))
+            drawn = valid(strict(await here.done("GET", f"{path}/pairs/e?draws=true")))
             assert not any(order.draws for order in here.collector.results._kept)
             again = lw.results.JointDistribution.from_document(drawn["joint"])
             assert again == joint and again.probability_interval(ms=(0, 1250)) is not None
@@ -118,6 +135,21 @@ def test_pictures_segments_and_what_is_refused(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_pair_is_not_decoded_together_with_one_attribute(tmp_path: Path) -> None:
+    wave = lw.Survey("ms", lw.SquareWave(lw.Interval(0, 5000, bins=16), 2))
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(PAIRS, minimum=500)
+            path = await here.publish(wave, minimum=500)
+            await fill(here, PAIRS, starts(1000))
+            await fill(here, wave, [ms for ms, _ in starts(1000)])
+            asked = f"results/e?together={PAIRS.fingerprint}/e"
+            assert problem(await here.ask("GET", f"{path}/{asked}")) == "cannot-be-said"
+
+    asyncio.run(run())
+
+
 def test_two_epochs_are_compared(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
@@ -126,7 +158,7 @@ def test_two_epochs_are_compared(tmp_path: Path) -> None:
             slower = [(2 * ms, hour) for ms, hour in starts(20_000, seed=2)]
             await fill(here, PAIRS, slower, epoch="f")
             asked = query("share ms at-least 2500", against="e")
-            gap = strict(await here.done("GET", f"{path}/pairs/f?{asked}"))
+            gap = valid(strict(await here.done("GET", f"{path}/pairs/f?{asked}")))
             assert (gap["kind"], gap["people"]) == ("joint-difference", "same")
             (row,) = gap["questions"]
             assert 0 < row["low"] < row["value"] < row["high"]
@@ -151,7 +183,7 @@ def test_few_people_with_a_label_have_no_point(tmp_path: Path) -> None:
             path = await here.publish(DEVICES, minimum=500)
             await fill(here, DEVICES, of_devices(40_000))
             asked = query("mean of ms given kind label rare", "mean of ms given kind label phone")
-            shown = strict(await here.done("GET", f"{path}/pairs/e?{asked}"))
+            shown = valid(strict(await here.done("GET", f"{path}/pairs/e?{asked}")))
             few, many = shown["questions"]
             assert few["text"] == "-" and many["text"] != "" != many["interval"]
             assert many["question"] == "mean of ms given kind label phone"

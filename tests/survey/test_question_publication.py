@@ -269,3 +269,30 @@ def test_the_picture_has_a_dot_for_each_number():
     figure = published().plot()
     dots = [line for ax in figure.axes for line in ax.lines if line.get_marker() == "o"]
     assert len(figure.axes) == 2 and len(dots) == 7
+
+
+def test_some_of_the_quantiles_that_were_asked_together_are_answered_alone():
+    made = published(questions=["mean", "quantile 0.25 0.5 0.75", "quantile 0.25"])
+    together = made.answer("quantile 0.25 0.5 0.75")
+    alone = made.answer("quantile 0.5")
+    assert (alone.value, alone.low, alone.high) == (
+        together.value[1],
+        together.low[1],
+        together.high[1],
+    )
+    two = made.answer("quantile 0.75 0.5")
+    assert two.value.tolist() == together.value[[2, 1]].tolist()
+    assert made.answer("quantile 0.25").value == made.answers()[-1]["value"]
+    with pytest.raises(ArgumentError, match="does not answer"):
+        made.answer("quantile 0.5 0.9")
+
+
+def test_damaged_documents_are_refused():
+    document = published(questions=["quantile 0.5"]).release.to_document()
+    for key, value in (("identifiers", [["a"]]), ("identifiers", 3), ("people", None)):
+        with pytest.raises(FormatError):
+            QuestionRelease.from_document({**document, key: value})
+    for answers in ([0, 10**6], [-1, 0], [0]):
+        (part,) = document["parts"]
+        with pytest.raises(FormatError):
+            QuestionRelease.from_document({**document, "parts": [{**part, "answers": answers}]})

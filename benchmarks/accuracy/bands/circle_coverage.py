@@ -112,10 +112,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     head = ["model", "column", *names, "no clear middle", "width of the mean, minutes"]
     return (
         f"{settings['people']:,} hours of the day, {settings['bins']} circular bins, epsilon "
-        f"{settings['epsilon']:g}, {settings['repeats']} repeats: how often the 95 % intervals "
+        f"{settings['epsilon']:g}, {settings['repeats']} repeats: how often the 95% intervals "
         "hold the mean direction, the mean resultant length R, and the quantiles of 10, 50 and "
-        "90 % counted from 04:00, of the people themselves (empirical) and of their population. "
+        "90% counted from 04:00, of the people themselves (empirical) and of their population. "
         "An interval that is not given counts as one that holds. Intervals of the mean and of R "
         "hold wherever values lie inside their bins, so they cover more where the bins are wide. "
-        f"The least is {least:.1%}; asked: 92 %.\n\n{table(head, rows)}"
+        f"The least is {least:.1%}; asked: 92%.\n\n{table(head, rows)}"
     )

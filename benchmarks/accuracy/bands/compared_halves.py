@@ -27,7 +27,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def measure(*, people: int, bins: int, epsilon: float, pairs: int, apart: float) -> dict[str, Any]:
-    """Return of how many pairs of halves it is said at 95 % that they differ.
+    """Return of how many pairs of halves it is said at 95% that they differ.
 
     Each pair halves the same `people` at random. In the pairs that differ, so many people of the
     second half are moved from below the bin edge at the median to above it that its share of
@@ -100,7 +100,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ]
     return (
         f"Of {settings['pairs']} pairs of halves of {settings['people']:,} people each, at epsilon "
-        f"{settings['epsilon']} and {settings['bins']} bins, how many are said to differ at 95 %. "
+        f"{settings['epsilon']} and {settings['bins']} bins, how many are said to differ at 95%. "
         "Asked of 200: at most 14 random halves, and at least 100 that are apart. The default "
         "target is the population, so both samplings count. Two halves of a table are as far apart "
         f"as two independent samples of their size.\n\n{table(head, rows)}"

@@ -121,7 +121,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     names = [f"{kind} {target}" for kind, target in BANDS]
     return "\n\n".join(
         [
-            f"Level {100 * LEVEL:g} %, {settings['bins']} bins, {settings['repeats']} repeats. In "
+            f"Level {100 * LEVEL:g}%, {settings['bins']} bins, {settings['repeats']} repeats. In "
             f"each, people are drawn from the column's law ({drawn}), so the people and their "
             "population differ; reports are simulated with their exact joint law. Over the edges "
             f"with {LOWEST:g} < F < {HIGHEST:g}: *pointwise* is the share of edges covered, "
@@ -190,7 +190,7 @@ def _curve_reading(rows: list[dict[str, Any]]) -> str:
             smoothed = " (EMS)" if getattr(decoder, "smoothed", False) else ""
             parts.append(
                 f"{decoder.name}{smoothed} on {channel}: {100 * min(shares):.0f} to "
-                f"{100 * max(shares):.0f} %"
+                f"{100 * max(shares):.0f}%"
             )
     return (
         f"Edges at which the decoded curve lies in the pointwise band: {listed(parts)}. The band "

@@ -77,12 +77,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         )
     return "\n\n".join(
         [
-            f"Percent covered by the nominal 95 % band, {settings['people']:,} people, "
+            f"Percent covered by the nominal 95% band, {settings['people']:,} people, "
             f"{settings['bins']} bins, {settings['repeats']} releases of the default with its own "
             "decoder, edges with 0.02 < F < 0.98; about the people themselves (empirical) and "
             "those they were drawn from (population).",
             table(["law", "ε", *kinds], rows),
-            f"Asked: a mean of {100 * MEAN[0]:g} to {100 * MEAN[1]:g} %, no cell below "
+            f"Asked: a mean of {100 * MEAN[0]:g} to {100 * MEAN[1]:g}%, no cell below "
             f"{100 * LEAST:g} less two standard errors. {'; '.join(said)}.",
         ]
     )

@@ -121,7 +121,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     reached = mean >= ASKED_MEAN and least >= ASKED_LEAST
     return "\n\n".join(
         [
-            f"Percent of the edges with 0.02 < F < 0.98 that the 95 % pointwise band holds, about "
+            f"Percent of the edges with 0.02 < F < 0.98 that the 95% pointwise band holds, about "
             f"the people themselves; {settings['people']:,} people, epsilon "
             f"{settings['epsilon']:g}, {settings['repeats']} repeats. *Exact band*: least squares "
             "on a square wave, on the circle on randomized response. *Reports*: the recommended "
@@ -132,8 +132,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 cells,
                 texts=2,
             ),
-            f"Asked of the cut band: {100 * ASKED_MEAN:.0f} % in the mean and "
-            f"{100 * ASKED_LEAST:.0f} % in the worst column; measured: {100 * mean:.1f} and "
-            f"{100 * least:.1f} %: {'reached' if reached else 'missed'}.",
+            f"Asked of the cut band: {100 * ASKED_MEAN:.0f}% in the mean and "
+            f"{100 * ASKED_LEAST:.0f}% in the worst column; measured: {100 * mean:.1f} and "
+            f"{100 * least:.1f}%: {'reached' if reached else 'missed'}.",
         ]
     )

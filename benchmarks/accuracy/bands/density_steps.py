@@ -131,7 +131,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "*Peaks shown*: percent of the pictures that have a maximum within one standard "
             "deviation of every peak. *Further maximum*: percent with more than one maximum. "
             "*Sure*: percent in which the interval of a further one leaves that of the dip before "
-            "the highest. *Band holds*: percent in which the 95 % band holds the people's "
+            "the highest. *Band holds*: percent in which the 95% band holds the people's "
             "shares of all steps. *All*: every bin drawn.",
             table(
                 [
@@ -141,8 +141,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 cells,
                 texts=2,
             ),
-            f"Asked: one peak with a sure second maximum in at most {100 * ASKED_FALSE:.0f} %, two "
-            f"peaks both shown in at least {100 * ASKED_BOTH:.0f} %; measured: {100 * false:.1f} "
-            f"and {100 * both:.1f} %: {'reached' if reached else 'missed'}.",
+            f"Asked: one peak with a sure second maximum in at most {100 * ASKED_FALSE:.0f}%, two "
+            f"peaks both shown in at least {100 * ASKED_BOTH:.0f}%; measured: {100 * false:.1f} "
+            f"and {100 * both:.1f}%: {'reached' if reached else 'missed'}.",
         ]
     )

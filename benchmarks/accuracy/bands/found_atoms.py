@@ -81,12 +81,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"Atoms found in {settings['repeats']} releases of prefix sums at {settings['bins']:,} "
-            "bins, how many of their shares lie in their own 95 % interval, and how many intervals "
+            "bins, how many of their shares lie in their own 95% interval, and how many intervals "
             "hold the true share. The true share here is what "
             "a bin holds beyond what the bins around it suggest. The figures are of intervals for "
             "that alone; those printed today contain them and reach to the whole bin.",
             table(["column", "ε", "found", "share inside", "truth inside"], rows, texts=1),
             f"Of {found} atoms {own} shares and {true} true shares. Asked: all, and "
-            f"{100 * ASKED:.0f} %: {'reached' if good else 'missed'}.",
+            f"{100 * ASKED:.0f}%: {'reached' if good else 'missed'}.",
         ]
     )

@@ -131,10 +131,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"The counts are divided by {settings['thinned']}. Reports are of the recommended "
             "randomizer, releases have neighbors replace-one. Differences are of the same people "
             'twice, with `target="empirical"`, so the truth is zero. Percent of the rows whose '
-            "interval holds the truth, and of the tables in which all intervals do; nominal 95 %. "
+            "interval holds the truth, and of the tables in which all intervals do; nominal 95%. "
             'Table: the default. Pointwise: `kind="pointwise"`, the default before.',
             table(["", "ε", *names], rows),
-            f"Asked of tables: {100 * ASKED:.0f} % of the rows and of the tables: "
+            f"Asked of tables: {100 * ASKED:.0f}% of the rows and of the tables: "
             f"{'reached' if least >= ASKED else 'missed'}.",
         ]
     )

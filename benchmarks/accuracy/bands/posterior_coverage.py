@@ -132,7 +132,7 @@ def section(
     return "\n\n".join(
         [
             f"The {name} with the spectral prior, {settings['bins']} bins, "
-            f"{settings['repeats']} tallies a cell; nominal 95 %, about the people who reported, "
+            f"{settings['repeats']} tallies a cell; nominal 95%, about the people who reported, "
             "bins with 0.02 < F < 0.98. Width beside the exact linear band of the same reports "
             f"({settings['linear_repeats']} tallies).",
             table(
@@ -140,7 +140,7 @@ def section(
                 rows,
                 texts=1,
             ),
-            f"Asked: 93 to 98 % pointwise and at least 92 % of whole curves, "
+            f"Asked: 93 to 98% pointwise and at least 92% of whole curves, "
             f"{'reached in every cell' if good else 'missed in some cell'}; widths "
             f"{'all reached' if narrow else 'missed in some cell'}.",
         ]

@@ -56,11 +56,11 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     good = all(ASKED[0] <= one["covered"] <= ASKED[1] for one in cells)
     return "\n\n".join(
         [
-            f"Percent covered by the nominal 95 % pointwise band, {settings['people']:,} people, a "
+            f"Percent covered by the nominal 95% pointwise band, {settings['people']:,} people, a "
             f"fifth of whom have no value, {settings['repeats']:,} releases of prefix sums at "
             "epsilon 1; bins with 0.02 < F < 0.98.",
             table(["bins", "covered", "standard error"], rows),
-            f"Asked: {100 * ASKED[0]:.1f} to {100 * ASKED[1]:.0f} %: "
+            f"Asked: {100 * ASKED[0]:.1f} to {100 * ASKED[1]:.0f}%: "
             f"{'reached' if good else 'missed at some number of bins'}.",
         ]
     )

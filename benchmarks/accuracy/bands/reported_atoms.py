@@ -167,7 +167,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"Atoms found in {settings['repeats']} simulated polls with the recommended pair at "
             f"{settings['bins']:,} bins and ε = {settings['epsilon']}: how many of their shares "
-            "lie in their own 95 % interval, how many intervals hold the true share, and in how "
+            "lie in their own 95% interval, how many intervals hold the true share, and in how "
             "many polls the heaviest bin was found. A bin is found where it holds more than twice "
             "what the bins beside it hold, by more than the noise of one bin among all. "
             "The true share here is what a bin holds beyond what the bins around it suggest. "
@@ -175,7 +175,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "and reach to the whole bin.",
             table([*heads, "share inside", "truth inside"], rows, texts=1),
             f"Of {found} atoms {own} shares and {true} true shares. Asked: all, and "
-            f"{100 * ASKED:.0f} %: {'reached' if good else 'missed'}.",
+            f"{100 * ASKED:.0f}%: {'reached' if good else 'missed'}.",
             f"An atom that the domain declares at the low end of an exponential column of "
             f"{settings['declared']['bins']} bins, {settings['declared']['repeats']} polls: error "
             "of the share that is printed, in percent of the people (mean and its standard error, "

@@ -78,9 +78,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ]
     head = ["way", "draws", *(f"{x:,}" for x in settings["at"]), "all", "width"]
     return (
-        'Draws in which the truth lies in the 95 % interval of "at most x": '
+        'Draws in which the truth lies in the 95% interval of "at most x": '
         f"`{settings['column']}`, {settings['people']} people, {settings['bins']} bins of 0 to "
         f"{settings['high']:,}, releases at epsilon 1 and reports of a multiscale wave at epsilon "
-        "2. Asked: 93 %; with bins closed on the left and intervals that claimed to be exact at "
+        "2. Asked: 93%; with bins closed on the left and intervals that claimed to be exact at "
         f"edges, none.\n\n{table(head, rows)}"
     )

@@ -33,7 +33,7 @@ def _zeros_and_tail(rng: Generator, people: int) -> Values:
 
 
 def _heap_at_the_end(rng: Generator, people: int) -> Values:
-    """Zeros, few single values, and a heap of 0.5 % at the top code of the table."""
+    """Zeros, few single values, and a heap of 0.5% at the top code of the table."""
     few = rng.choice([2.2, 3.1, 3.3, 4.4, 5.0, 5.2, 7.3, 7.7, 15.0], people)
     kind = rng.random(people)
     return np.where(kind < 0.92, 0.0, np.where(kind < 0.995, few, 99.999))
@@ -79,7 +79,7 @@ ASKED = 0.92
 def measure(
     *, repeats: int, people: int, bins: int, epsilons: Sequence[float], kinds: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what the 95 % bands of the recommended pair cover, at the right edges of all bins."""
+    """Return what the 95% bands of the recommended pair cover, at the right edges of all bins."""
     domain = lw.Interval(0, 100, bins=bins, outside="clip")
     cells = []
     for place, kind in enumerate(kinds):
@@ -132,14 +132,14 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     good = kinds[lowest] >= ASKED
     return "\n\n".join(
         [
-            f"Simultaneous 95 % bands of the recommended pair, about the people who reported, in "
+            f"Simultaneous 95% bands of the recommended pair, about the people who reported, in "
             f"{repeats} simulated polls of {settings['people']:,} people for each row, at "
             f"{settings['bins']} bins on made-up columns. The curve must lie in its band at all "
             "edges, and those in nearly empty tails count. Each poll has its own people. The "
             "pointwise coverage is a mean over all edges. The width of the whole curve's band is a "
             "mean over them, in percentage points.",
             table(["column", "ε", "whole curve, %", "pointwise, %", "width"], rows, texts=1),
-            f"Asked: {100 * ASKED:.0f} % of each kind. The lowest is {lowest} with "
-            f"{100 * kinds[lowest]:.0f} %: {'reached' if good else 'missed'}.",
+            f"Asked: {100 * ASKED:.0f}% of each kind. The lowest is {lowest} with "
+            f"{100 * kinds[lowest]:.0f}%: {'reached' if good else 'missed'}.",
         ]
     )

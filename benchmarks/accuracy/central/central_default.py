@@ -200,13 +200,13 @@ def default_text(cells: Sequence[dict[str, Any]]) -> str:
 
 
 def _coverage(cells: Sequence[dict[str, Any]], repeats: int) -> str:
-    """Return what the default's 95 % bands cover, over all cells."""
+    """Return what the default's 95% bands cover, over all cells."""
     said = []
     for name in cells[0]["coverage"]:
         shares = [cell["coverage"][name] for cell in cells]
         said.append(f"{name} {100 * np.mean(shares):.1f} (lowest {100 * min(shares):.1f})")
     return (
-        f"Percent covered by the default's nominal 95 % bands, mean of the {len(cells)} cells and "
+        f"Percent covered by the default's nominal 95% bands, mean of the {len(cells)} cells and "
         f"the lowest, {repeats} releases each, edges with 0.02 < F < 0.98: {', '.join(said)}."
     )
 

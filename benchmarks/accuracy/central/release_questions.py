@@ -90,10 +90,11 @@ def _cell(
         low, high = np.atleast_1d(answer.low), np.atleast_1d(answer.high)
         held.append(np.mean((low <= truth + 1e-9) & (truth <= high + 1e-9)))
         widths.append(float(np.mean(np.minimum(high, LENGTH) - np.maximum(low, 0))))
-        if answer.value is None:
+        point = None if answer.value is None else np.atleast_1d(answer.value)
+        if point is None or np.isnan(point).any():
             absent += 1
         else:
-            squares.append(float(np.mean((np.atleast_1d(answer.value) - truth) ** 2)))
+            squares.append(float(np.mean((point - truth) ** 2)))
         other = textbook(values, question, relation, float(epsilon), rng)
         others.append(float(np.mean((other - truth) ** 2)))
     error = float(np.sqrt(np.mean(squares))) if squares else None
@@ -168,7 +169,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{len(settings['columns'])} columns, {settings['draws']} draws each. Coverage of the "
             "95% intervals in the mean over columns, and in the worst of them. Width as a share "
             "of the range. Where more than half of the answers of a column have no point, because "
-            "there are too few people, the error is left out.",
+            "there are too few people, the error is left out. Errors of quantiles are counted "
+            "as a quarter of a bin at least.",
             table(head, rows, texts=3),
         ]
     )
@@ -176,9 +178,11 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
 
 def _texts(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     told = [cell for cell in cells if cell["without a point"] <= 0.5]
-    logs = [np.log(max(cell["error"], 1e-9) / max(cell["textbook"], 1e-9)) for cell in told]
+    kind = cells[0]["question"].partition(" ")[0]
+    least = LENGTH / BINS / 4 if kind == "quantile" else 1e-9
+    logs = [np.log(max(cell["error"], least) / max(cell["textbook"], least)) for cell in told]
     ratio = f"{np.exp(np.mean(logs)):.2f}" if len(told) == len(cells) else "no point"
     covered = [cell["coverage"] for cell in cells]
-    unit = LENGTH if cells[0]["question"].partition(" ")[0] in ("mean", "quantile") else 1
+    unit = LENGTH if kind in ("mean", "quantile") else 1
     width = np.mean([cell["width"] for cell in cells]) / unit
     return [ratio, f"{np.mean(covered):.0%}, {min(covered):.0%}", f"{width:.2g}"]

@@ -201,7 +201,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             summary,
             *filter(None, [_calibrated(cells)]),
             "By cell: the ratio of the default and of the projection, and per cent of the symbols "
-            "that a nominal 95 % pointwise band of the shares covers, of all and of the ten "
+            "that a nominal 95% pointwise band of the shares covers, of all and of the ten "
             "largest. The band is cut at zero, where empty symbols lie, so it covers those more "
             "often.",
             table(

@@ -103,7 +103,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"{row['epsilon']:g}",
             row["method"],
-            f"{100 * row['threshold']['median']:.2f} %",
+            f"{100 * row['threshold']['median']:.2f}%",
             f"{row['listed']:g}",
             f"{row['false']:g}",
             f"{row['above_found']:g} of {row['above']:g}",
@@ -128,7 +128,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                     "of them false",
                     "above the threshold, found",
                     "sure, found",
-                    "in their 95 % intervals",
+                    "in their 95% intervals",
                 ],
                 lines,
                 texts=2,

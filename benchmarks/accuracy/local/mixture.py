@@ -160,7 +160,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     means = {key: geometric([cell["ratios"][key]["ratio"] for cell in cells]) for key in ASKED}
     again = [
         f"{one['column']} at ε = {one['epsilon']:g} {one['ratio']['ratio']:.2f} ± "
-        f"{one['ratio']['standard_error']:.2f}, lower 95 % bound "
+        f"{one['ratio']['standard_error']:.2f}, lower 95% bound "
         f"{one['ratio']['ratio'] - 1.96 * one['ratio']['standard_error']:.2f}"
         for one in measured["worst"]
     ]
@@ -198,7 +198,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             ),
             summary,
             f"Bands of the mixture (widened posterior), {settings['band_repeats']} repeats, per "
-            "cent of the bin edges with .02 < F < .98 that a nominal 95 % band covers, and its "
+            "cent of the bin edges with .02 < F < .98 that a nominal 95% band covers, and its "
             "width beside the exact linear band's:",
             table(["ε", "pointwise", "worst column", "simultaneous", "width"], bands, texts=1),
         ]

@@ -140,7 +140,7 @@ def _atom(column: dict[str, Any]) -> str:
     share = column["share_at_zero"]
     by_method = {(row["method"], row["epsilon"]): row["scores"] for row in column["rows"]}
     if (WITH_AN_ATOM.name, column["rows"][0]["epsilon"]) not in by_method:
-        return f"{100 * share:.2g} % of the people are at exactly 0: no atom is declared."
+        return f"{100 * share:.2g}% of the people are at exactly 0: no atom is declared."
     gains = []
     for method, epsilon in by_method:
         if method == EMS:
@@ -148,7 +148,7 @@ def _atom(column: dict[str, Any]) -> str:
             declared = by_method[WITH_AN_ATOM.name, epsilon]["ks"]["mean"]
             gains.append(f"{1e3 * plain:.1f} to {1e3 * declared:.1f} at ε = {epsilon:g}")
     return (
-        f"{100 * share:.2g} % of the people are at exactly 0. A bin spreads that step over its "
+        f"{100 * share:.2g}% of the people are at exactly 0. A bin spreads that step over its "
         f"width, which exact KS shows and the 256 points hide; declaring the atom takes exact KS "
         f"of EMS from {listed(gains)}."
     )

@@ -43,7 +43,7 @@ QUICK: dict[str, Any] = FULL | {
 }
 
 ASKED = 1.05
-"""The lower 95 % bound of the worst W1 beside EMS on smooth columns, at most."""
+"""The lower 95% bound of the worst W1 beside EMS on smooth columns, at most."""
 
 _BOUND = 1.645
 
@@ -191,7 +191,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "chooses the parts by which the others do, and both are decoded together. Errors at "
             "the 256 common edges; ratios of means with standard errors.",
             table(head, lines, texts=3),
-            f"W1 beside EMS, and the worst cell by its lower 95 % bound (one side; asked of smooth "
+            f"W1 beside EMS, and the worst cell by its lower 95% bound (one side; asked of smooth "
             f"columns: at most {ASKED:g}): " + "; ".join(said) + ".",
             "Adaptive beside default, geometric means: "
             + "; ".join(_gained(measured["cells"], case) for case in settings["cases"])

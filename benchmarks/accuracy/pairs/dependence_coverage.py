@@ -187,10 +187,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         )
     return "\n\n".join(
         [
-            "Coverage of 95 % intervals in percent, of the people's own value / of the value of "
+            "Coverage of 95% intervals in percent, of the people's own value / of the value of "
             "the rows from which they were drawn. Then mean estimates ± mean half-widths, and in "
             "brackets the mean value of the people and the value of the rows. Of mutual "
-            "information the coverage is that of the lower end alone, so 97.5 % is nominal. "
+            "information the coverage is that of the lower end alone, so 97.5% is nominal. "
             f"{settings['people']:,} people, {settings['bins']} x {settings['bins']} cells, "
             f"{settings['repeats']} repeats of two groups. Differences are those of "
             f"{NUMBER} rectangles between the two groups.",

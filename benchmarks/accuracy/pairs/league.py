@@ -193,7 +193,7 @@ def ratios(cell: dict[str, Any], figure: str) -> dict[str, float]:
 
 
 def mean_ratios(cells: Sequence[dict[str, Any]], figure: str) -> dict[str, dict[str, float]]:
-    """Return the geometric means of ratios over pairs, with 95 % intervals.
+    """Return the geometric means of ratios over pairs, with 95% intervals.
 
     The interval is from a bootstrap of the repeats of each pair; all methods of a pair take the
     same repeats, and the best of the others is chosen again in each resample.
@@ -237,7 +237,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "papers. Grid (2 to 64 cells on a side), box (two or three sides, EM and EMS) and product "
         "of marginals (each asked of half of the people, or both at half of ε) "
         "have their best size in hindsight for each cell and figure. "
-        "*Best* is the least of all of them in hindsight. Brackets are 95 % intervals of the "
+        "*Best* is the least of all of them in hindsight. Brackets are 95% intervals of the "
         "geometric mean over the repeats.",
         _columns_used(settings),
     ]
@@ -380,12 +380,12 @@ def _coverage_reading(cells: Sequence[dict[str, Any]]) -> str:
             asked = f"asked {low} to {high}" + (f", no pair below {least}" if least else "")
             pair = here[int(np.argmin(shares_held))]["pair"]
             said.append(
-                f"- {people:,} people, ε = {epsilon:g}, {what}: {mean:.1f} % on average, lowest "
+                f"- {people:,} people, ε = {epsilon:g}, {what}: {mean:.1f}% on average, lowest "
                 f"{worst:.1f} ({pair}); {asked}: {_met(held)}."
             )
     return (
-        "Coverage of 95 % intervals, of the people's own table / of the rows from which they were "
+        "Coverage of 95% intervals, of the people's own table / of the rows from which they were "
         "drawn: 200 of the rectangles, both marginal CDFs at the edges with 0.02 < F < 0.98 "
-        "(pointwise), quartiles of each attribute in slices of at least 5 % of the people along "
+        "(pointwise), quartiles of each attribute in slices of at least 5% of the people along "
         "the other one. Against the people's own table:\n\n" + "\n".join(said)
     )

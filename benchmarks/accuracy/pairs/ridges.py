@@ -114,7 +114,7 @@ def measure(
     epsilons: Sequence[float],
     pairs: Sequence[str],
 ) -> dict[str, Any]:
-    """Return shares of 95 % intervals that hold the people's own figure, and their half-widths."""
+    """Return shares of 95% intervals that hold the people's own figure, and their half-widths."""
     axis = lw.Interval(0, 1, bins=bins, outside="clip")
     domain = lw.Product(first=axis, second=axis)
     cells = []
@@ -184,15 +184,15 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     for what, asked in ASKED.items():
         held = [100 * one["coverage"][what]["people"] for one in ridges]
         said.append(
-            f"- {what}: {fmean(held):.1f} % on average over the cells of ridges, lowest "
-            f"{min(held):.1f}. Asked: {asked} % on average, "
+            f"- {what}: {fmean(held):.1f}% on average over the cells of ridges, lowest "
+            f"{min(held):.1f}. Asked: {asked}% on average, "
             f"{'reached' if fmean(held) >= asked else '**missed**'}."
         )
     bins, repeats = settings["bins"], settings["repeats"]
     return "\n\n".join(
         [
             f"Made-up pairs of {bins} x {bins} cells: an arch, stairs and a fan, which are thinner "
-            "than the smoothness that is learned, and two smooth pairs. Coverage of 95 % intervals "
+            "than the smoothness that is learned, and two smooth pairs. Coverage of 95% intervals "
             f"of the people's own table in {repeats} surveys for each row, as in the league. "
             "Half-widths are in percentage points, those of quantiles in percent of the axis. The "
             "error is the root mean square of 500 rectangles, in percentage points.",

@@ -145,4 +145,4 @@ def told(claims: Sequence[Row]) -> str:
 
 def share(part: Sequence[Row], whole: Sequence[Row]) -> str:
     """Return how many of some claims, with their percentage."""
-    return f"{len(part)} of {len(whole)} ({100 * len(part) / max(len(whole), 1):.1f} %)"
+    return f"{len(part)} of {len(whole)} ({100 * len(part) / max(len(whole), 1):.1f}%)"

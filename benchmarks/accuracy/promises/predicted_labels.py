@@ -115,10 +115,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"repeats, {measured['rows'][0]['users']:,} people. The last column is the ratio of "
             "the means over the populations.",
             table(["randomizer", "labels", "ε", *kinds, "ratio"], lines),
-            f"The mean over the populations is predicted within {100 * max(off):.0f} % in all of "
-            f"{len(off)} cells, within {100 * float(np.median(off)):.0f} % in half of them. The "
+            f"The mean over the populations is predicted within {100 * max(off):.0f}% in all of "
+            f"{len(off)} cells, within {100 * float(np.median(off)):.0f}% in half of them. The "
             f"randomizer with the least predicted error has the least simulated one, or at most "
-            f"5 % more, in {wins} of {len(best)} settings.",
+            f"5% more, in {wins} of {len(best)} settings.",
             "How many people an error needs, and the error that so many people then have:",
             table(
                 ["randomizer", "labels", "ε", "people", "asked", "simulated"],
@@ -134,7 +134,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                     for one in measured["people"]
                 ],
             ),
-            f"The error is reached within {100 * max(missed):.0f} % in all of "
+            f"The error is reached within {100 * max(missed):.0f}% in all of "
             f"{len(missed)} settings.",
         ]
     )

@@ -111,7 +111,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             rows.append(cells)
     known = [
         f"{one['pair']} {one['size']} ({one['repeats']} repeats, "
-        f"{100 * one['relative_standard_error']:.0f} %)"
+        f"{100 * one['relative_standard_error']:.0f}%)"
         for one in sheets
     ]
     kinds = "; ".join(f"*{kind}*: {text}" for kind, text in KINDS.items())

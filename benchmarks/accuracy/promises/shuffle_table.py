@@ -83,7 +83,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ]
     agreement = (
         f"The bound for any randomizer differs from the study's own table by at most "
-        f"{100 * max(far):.2g} %, which is the rounding of that table. "
+        f"{100 * max(far):.2g}%, which is the rounding of that table. "
         if far
         else ""
     )

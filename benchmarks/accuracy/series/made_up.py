@@ -35,7 +35,7 @@ def still() -> list[Mass]:
 
 
 def drift() -> list[Mass]:
-    """Return a lognormal whose median grows by 1.2 % a week."""
+    """Return a lognormal whose median grows by 1.2% a week."""
     return [_normed(lognorm(0.5, scale=0.22 * 1.012**week).pdf(_PLACE)) for week in range(WEEKS)]
 
 

@@ -113,9 +113,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             table(["number of", *found], rows, texts=1),
             f"A jump is found in its week or the next in {seen} of {repeats} (asked: 95 of 100); "
             f"in {false} of {repeats} still series one is listed (asked: at most 5 of 100).",
-            "Percent covered by the nominal 95 % bands about each week's own people, over the "
+            "Percent covered by the nominal 95% bands about each week's own people, over the "
             "edges with 0.02 < F < 0.98:",
             table(["weeks", "number", "pointwise", "whole curve", "width"], bands, texts=1),
-            f"Pointwise {min(points):.1f} to {max(points):.1f} % (asked: 93 to 97).",
+            f"Pointwise {min(points):.1f} to {max(points):.1f}% (asked: 93 to 97).",
         ]
     )

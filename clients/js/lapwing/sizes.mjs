@@ -92,7 +92,7 @@ export function nearHashes(bits, epsilon) {
   });
 }
 
-/** Bits of a hash: the fewest within 0.2 % of the least deviation, at most 8. */
+/** Bits of a hash: the fewest within 0.2% of the least deviation, at most 8. */
 export function hashBits(epsilon) {
   return everyRounding((rounding) => {
     const gain = Math.expm1(epsilon) * rounding;

@@ -35,7 +35,7 @@ _MEANINGS = {
     "kolmogorov_smirnov": "largest error of the share below any value",
     "l1": "sum of the errors of all shares",
     "mean_squared_error": "root mean square error of a share",
-    "detectable_share": "smallest share that is listed in 95 % of cases",
+    "detectable_share": "smallest share that is listed in 95% of cases",
     "rectangle": "root mean square error of the share in a rectangle of both attributes",
 }
 
@@ -63,7 +63,7 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
         length = float(domain.right[-1] - domain.left[0])
         return length_writer(domain.unit, digits=2)(rounded(error * length, 2))
     if distance == "detectable_share":
-        return f"{estimate_text(100 * error, 2)} %"
+        return f"{estimate_text(100 * error, 2)}%"
     share = math.sqrt(error) if distance == "mean_squared_error" else error
     return f"{estimate_text(100 * share, 2)} points"
 
@@ -429,7 +429,7 @@ class Recommendation:
             )
             text = f"{error_meaning(distance)}: {typical}"
             if distance == "wasserstein":
-                text += f" ({estimate_text(100 * error.typical, 2)} % of the range)"
+                text += f" ({estimate_text(100 * error.typical, 2)}% of the range)"
             if low != high:
                 text += (
                     f" averaged over kinds of columns, {low} for the easiest kind; 9 of 10 columns "

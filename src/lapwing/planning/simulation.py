@@ -129,8 +129,7 @@ KINDS: Mapping[str, str] = {
     "smooth": "one or two bumps, each a twelfth to a quarter of the range wide, on a low floor",
     "multimodal": "three to six bumps, each a hundredth to a sixteenth of the range wide, on a "
     "floor",
-    "spiky": "a smooth column of which 20 to 60 % sit on 4 to 24 single points, a few of them "
-    "heavy",
+    "spiky": "a smooth column of which 20 to 60% sit on 4 to 24 single points, a few of them heavy",
 }
 """The kinds, and what their members look like."""
 

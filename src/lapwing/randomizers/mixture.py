@@ -235,7 +235,7 @@ class Mixture(Randomizer[Collected]):
         try:
             if int(data[:, 0].max(initial=0)) >= len(self.groups):
                 raise ReportError("there is no such group")
-            for randomizer, _, payload, padding in self._parts(data):
+            for _, randomizer, _, payload, padding in self._parts(data):
                 if any(values.any() for values in padding):
                     raise ReportError("there is more than the report of the group")
                 blocks += randomizer._count(payload)
@@ -247,7 +247,7 @@ class Mixture(Randomizer[Collected]):
     def _faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
         requirement = f"be of a group in 0..{len(self.groups) - 1}"
         yield from fault_of(data[:, 0] >= len(self.groups), requirement, failure="is not")
-        for number, (randomizer, members, payload, padding) in enumerate(self._parts(data)):
+        for number, randomizer, members, payload, padding in self._parts(data, absent=False):
             faults = list(randomizer._faults(payload))
             if padding:
                 more = np.any(padding, axis=0)
@@ -257,15 +257,20 @@ class Mixture(Randomizer[Collected]):
                 yield Fault(positions, f"{fault.requirement} in group {number}", fault.failure)
 
     def _parts(
-        self, data: NDArray[np.uint8]
-    ) -> Iterator[tuple[Randomizer, NDArray[np.int64], NDArray[np.uint8], list[Any]]]:
-        """Yield each group's randomizer, which reports are of it, those, and bytes behind them."""
+        self, data: NDArray[np.uint8], *, absent: bool = True
+    ) -> Iterator[tuple[int, Randomizer, NDArray[np.int64], NDArray[np.uint8], list[Any]]]:
+        """Yield each group, its randomizer, which reports are of it, those, and bytes behind them.
+
+        absent: Whether groups without a report are yielded.
+        """
         for number, component in enumerate(self.groups):
             (members,) = np.nonzero(data[:, 0] == number)
+            if not (members.size or absent):
+                continue
             width = component.randomizer.report_width
             # One byte of all reports after the other takes a fraction of the time of whole rows.
             payload = np.empty((members.size, width), dtype=np.uint8)
             for byte in range(width):
                 payload[:, byte] = data[:, 1 + byte][members]
             padding = [data[:, byte][members] for byte in range(1 + width, self.report_width)]
-            yield component.randomizer, members, payload, padding
+            yield number, component.randomizer, members, payload, padding

@@ -118,7 +118,7 @@ def interval_name(band: BandDocument | None, level: float, *, kind: str | None =
     Examples
     --------
     >>> interval_name({"kind": "pointwise", "target": "empirical", "method": ""}, 0.95)
-    '95 % interval (pointwise)'
+    '95% interval (pointwise)'
     """
     kind = kind or (None if band is None else band["kind"])
     return f"{level_text(level)} interval" + ("" if kind is None else f" ({kind})")
@@ -597,7 +597,7 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
                 how = write if name == "mean" or name.startswith("quantile") else percent
                 columns[name] = [_asked_cell(_week_row(week, name, name), how) for week in weeks]
     elif answer["ordered"]:
-        for header, name in (("10 %", "q10"), ("median", "q50"), ("90 %", "q90")):
+        for header, name in (("10%", "q10"), ("median", "q50"), ("90%", "q90")):
             numbers(header, name)
     else:
         ends = {f"{name}_{end}" for name in weeks[0] for end in ("low", "high")}

@@ -39,8 +39,9 @@ SEGMENT_STEPS = 2**12
 FINEST = 10**6
 """Largest denominator of a probability."""
 
-OUTWARD = Fraction(2302586, 10**6)
-"""log 10: by so many scales of the noise are the ranks of the two draws moved outward."""
+OUTWARD = Fraction(3688880, 10**6)
+"""log 40: by so many scales of the noise are the ranks of the two draws moved outward."""
+# With log 10 intervals of a median between two modes held it in 30 % of draws (300 people).
 
 
 def within(domain: Domain) -> Any:

@@ -102,7 +102,7 @@ def all_noise(result: Any) -> bool:
     return band is not None and float((band.high - band.low).mean()) >= _WIDEST
 
 
-VAGUE = "The 95 % interval of the median spans more than half of the range, or there is no interval"
+VAGUE = "The 95% interval of the median spans more than half of the range, or there is no interval"
 """What is said of a segment of numbers with too few people."""
 
 

@@ -508,7 +508,7 @@ class DistributionIntervals:
         share, low, high = self._limited
         outside = estimate_text(100 * share)
         warnings.warn(
-            f"{outside} % of the {counted_word(self.guarantee)} are outside the range {low} to "
+            f"{outside}% of the {counted_word(self.guarantee)} are outside the range {low} to "
             f"{high}, so means "
             "and deviations are those of values limited to it. Declare a wider range to include "
             "theirs",

@@ -353,11 +353,13 @@ def _axis_rows(
         note = unsure(part, joint.probability(**{name: condition}), level=request.level)
     answer = part.answer(asked.question, level=request.level, target=request.target)
     _, of, words = asked.text.partition(f" of {asked.axis}")
-    rows: list[Any] = question_table([answer], part.domain)
     (document,) = answer_documents([answer], part.domain)
-    for row, line in zip(rows, document["lines"], strict=True):
-        row |= {"question": row["question"] + of + words, "note": row.get("note")}
+    rows: list[JointQuestionRow] = []
+    for numbers, line in zip(question_table([answer], part.domain), document["lines"], strict=True):
+        row: Any = {end: numbers[end] for end in ("value", "low", "high")}
+        row |= {"question": numbers["question"] + of + words, "note": document["note"]}
         row |= {"text": line["text"], "interval": line["interval"]}
+        rows.append(row)
         if note is not None:
             row |= {"value": None, "text": NONE, "note": note}
             if note == FEW:

@@ -99,8 +99,8 @@ def warn_of_few_present(share: float) -> None:
     """Warn where an interval is about few people, because most have no value."""
     if share < _FEW_PRESENT:
         warnings.warn(
-            f"only {estimate_text(100 * share, 2)} % of the people have values on the axes named. "
-            "Intervals were not measured below 10 %, and may be too narrow",
+            f"only {estimate_text(100 * share, 2)}% of the people have values on the axes named. "
+            "Intervals were not measured below 10%, and may be too narrow",
             LimitedWarning,
             stacklevel=3,
         )

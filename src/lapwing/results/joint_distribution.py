@@ -314,8 +314,8 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
             raise ArgumentError(nothing_held(self.domain.domains[number], name, asked))
         if self.uncertainty is not None and share < LEAST_SLICE:
             warnings.warn(
-                f"only {estimate_text(100 * share)} % of the people meet the condition on {name}. "
-                "Intervals were not measured below 2 %",
+                f"only {estimate_text(100 * share)}% of the people meet the condition on {name}. "
+                "Intervals were not measured below 2%",
                 LimitedWarning,
                 stacklevel=2,
             )

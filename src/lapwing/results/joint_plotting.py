@@ -305,7 +305,7 @@ def _maps(joint: Any, level: float, figure: Any) -> Any:
     _name_axes(main, joint, both, most=4 if known else 5)
     told = [each.not_shown for each in both]
     whom = "those shown" if any(told) else "the people"
-    said = f"\nlines hold 50 % (black) and 90 % of {whom}" if lined else ""
+    said = f"\nlines hold 50% (black) and 90% of {whom}" if lined else ""
     top.set_title(f"color: where the people are{said}", **_NOTE)
     if known:
         _uncertainty_map(
@@ -499,7 +499,7 @@ def _short(label: Any) -> str:
 
 def _title(label: Any, share: float, columns: int) -> str:
     """Return a label and its share, in two lines where panels are narrow."""
-    said = f"{count_text(round(100 * share))} %" if share >= 0.005 else "below 1 %"
+    said = f"{count_text(round(100 * share))}%" if share >= 0.005 else "below 1%"
     said = said.replace(" ", "\u00a0")  # stays in one line
     if len(f"{label}: {said}") <= _TITLES[columns]:
         return f"{label}: {said}"

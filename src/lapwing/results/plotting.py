@@ -209,7 +209,7 @@ def plain(text: str) -> str:
 
 def write_percent(share: float, _: Any) -> str:
     """Return a share in per cent, as axes of matplotlib ask for it."""
-    return f"{axis_text(100 * share, 6)} %"
+    return f"{axis_text(100 * share, 6)}%"
 
 
 def _dress(ax: Any, axis: Axis) -> None:
@@ -434,7 +434,7 @@ def _draw_shape(shape: Shape, ax: Any, axis: Axis, *, length: float, top: float,
             if share / length > top:
                 ax.plot(place, top, "^", color=ESTIMATE, markersize=9, zorder=3)
                 side = {"xytext": (8, -3), "textcoords": "offset points"}
-                ax.annotate(f"{estimate_text(100 * share, 2)} %", (place, top), **side)
+                ax.annotate(f"{estimate_text(100 * share, 2)}%", (place, top), **side)
 
 
 def fill_band(ax: Any, low: Vector, high: Vector, edges: Vector, *, label: str | None) -> None:

@@ -25,7 +25,7 @@ from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
 from lapwing.protocol.messages.tally import Summed
 from lapwing.protocol.release import IDENTIFIER, LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
-from lapwing.results.asked_numbers import AskedNumbers
+from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
 
 _FINE = 2**40
@@ -181,6 +181,8 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         """Check that everything fits, and that the noise keeps the guarantee."""
         super().__post_init__()
         object.__setattr__(self, "parts", tuple(self.parts))
+        if not isinstance(self.identifiers, list | tuple):
+            raise ArgumentError("identifiers", "must be a list")
         names = tuple(self.identifiers)
         object.__setattr__(self, "identifiers", names)
         if not all(isinstance(name, str) and IDENTIFIER.fullmatch(name) for name in names):
@@ -196,6 +198,10 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         for part, numbers in zip(self.parts, self._numbers, strict=True):
             if part.answers.shape != (numbers.numbers * numbers.segments,):
                 raise ArgumentError("answers", "must be as many as the question has")
+            if isinstance(part.question, Quantile):
+                bins = within(self.domain).left.size
+                if part.answers.min() < 0 or part.answers.max() >= bins:
+                    raise ArgumentError("answers", "must be bins of the domain")
         self._check_curve()
         if not self.promise.allows(self.loss):
             raise PrivacyError("the answers cost more than the stated privacy parameters")

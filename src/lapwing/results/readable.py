@@ -55,8 +55,8 @@ class SummarizedResult:
         >>> published = lw.release(answers, labels, epsilon=1, neighbors="replace-one", rng=rng)
         >>> for line in published.distribution.summary().splitlines()[3:5]:
         ...     print(line)
-        share of yes        59.8 % (59.1 % to 60.5 %)
-        share of no         40.1 % (39.4 % to 40.8 %)
+        share of yes        59.8% (59.1% to 60.5%)
+        share of no         40.1% (39.4% to 40.8%)
         """
         return lines_of(self._facts(level))
 

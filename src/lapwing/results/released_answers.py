@@ -20,7 +20,7 @@ from lapwing.privacy.integer_noise import Noise
 from lapwing.protocol.domains.domain_answers import to_values
 from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
-from lapwing.questions import Curve, Histogram, Mean, Quantile, Question, read
+from lapwing.questions import Histogram, Mean, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.results.band import Target
 from lapwing.results.counted import counted_word, whom
@@ -60,8 +60,8 @@ def answer_released(
     Raises ArgumentError when the question was not asked, and for intervals that there are not.
     """
     asked: Question = read(question)
-    part = next((each for each in release.parts if each.question == asked), None)
-    if part is None or isinstance(asked, Curve):
+    part = part_for(release, asked)
+    if part is None:
         said = ", ".join(f"'{each}'" for each in release.questions)
         raise ArgumentError(f"this release does not answer '{asked}'. It answers {said}")
     if target != "empirical":
@@ -70,10 +70,12 @@ def answer_released(
         )
     if not 0 < level < 1:
         raise ArgumentError("level", "must be between 0 and 1", repr(level))
-    numbers = AskedNumbers(asked, release.domain, release.promise)
+    numbers = AskedNumbers(part.question, release.domain, release.promise)
     mine = part.answers.reshape(numbers.segments, -1)[_row(release, segment)]
-    if isinstance(asked, Quantile):
-        rows = _quantiles(release, part, numbers, mine, level)
+    if isinstance(asked, Quantile) and isinstance(part.question, Quantile):
+        pairs = _quantiles(release, part, numbers, mine, level)
+        together = dict(zip(part.question.probabilities, pairs, strict=True))
+        rows = [together[each] for each in asked.probabilities]
     else:
         rows = _sums(release, part, numbers, mine, level)
     note = None
@@ -82,6 +84,18 @@ def answer_released(
     value, low, high = (_joined(column, asked) for column in zip(*rows, strict=True))
     about = whom("empirical", release.guarantee)
     return Answer(asked, value, low, high, level, "empirical", about, note)
+
+
+def part_for(release: QuestionRelease, asked: Question) -> QuestionPart | None:
+    """Return the part that answers a question: its own, or quantiles that it is some of."""
+
+    def holds(whole: Question) -> bool:
+        if isinstance(whole, Quantile) and isinstance(asked, Quantile):
+            return {*asked.probabilities} <= {*whole.probabilities}
+        return whole == asked
+
+    fitting = [part for part in release.parts if holds(part.question)]
+    return min(fitting, key=lambda part: part.question != asked, default=None)
 
 
 def _row(release: QuestionRelease, segment: str | int | None) -> int:

@@ -68,7 +68,7 @@ class NumberWriter:
     Examples
     --------
     >>> percent(0.15, (0.1234567, 0.2345678)), percent.interval(0.1234567, 0.2345678)
-    ('15 %', '12 % to 24 %')
+    ('15%', '12% to 24%')
     """
 
     kind: Literal["share", "difference", "gap", "value", "length", "shift"]
@@ -113,7 +113,7 @@ class NumberWriter:
         return f"{self(low, ends, 'down')} to {self(high, ends, 'up')}"
 
     def _share(self, number: float, ends: Ends, rounding: Rounding) -> str:
-        word = " %" if self.kind == "share" else " points"
+        word = "%" if self.kind == "share" else " points"
         exact = 100 * _decimal(number)
         if abs(exact - 100) < Decimal("1e-10"):  # one but for rounding
             exact = Decimal(100)
@@ -182,7 +182,7 @@ percent = NumberWriter("share")
 """Writes a share as a percentage.
 
 >>> percent(0.25), percent(0.00001234), percent(0.9999999), percent(1.0), percent(None)
-('25.00 %', '0.0012 %', '> 99.99 %', '100.00 %', '-')
+('25.00%', '0.0012%', '> 99.99%', '100.00%', '-')
 """
 
 points = NumberWriter("difference")
@@ -247,7 +247,7 @@ def number_text(
     >>> number_text({"value": None, "at_least": 30.0}, number_writer("number"))
     '30 or more'
     >>> number_text({"share": 0.15, "low": 0.1234567, "high": 0.2345678}, percent, name="share")
-    '15 %'
+    '15%'
     """
     prefix = f"{name}_" if name in ("low", "high") else ""
     rounding: Rounding = "down" if name == "low" else "up" if name == "high" else "nearest"
@@ -267,7 +267,7 @@ def interval_text(
     Examples
     --------
     >>> interval_text({"low": 0.25, "high": 0.5}, percent)
-    '25 % to 50 %'
+    '25% to 50%'
     >>> interval_text({"low": 25.0, "high": None, "high_at_least": 30.0}, number_writer("number"))
     '25 to 30 or more'
     """
@@ -320,8 +320,8 @@ def argument_text(number: float) -> str:
 
 
 def level_text(level: float) -> str:
-    """Return a probability as a percentage as it was asked: `0.95` is `95 %`."""
-    return f"{exact_text(100 * level)} %"
+    """Return a probability as a percentage as it was asked: `0.95` is `95%`."""
+    return f"{exact_text(100 * level)}%"
 
 
 def count_text(number: int) -> str:

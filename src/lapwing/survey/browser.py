@@ -13,7 +13,7 @@ _LARGEST_SURVEY = 2**20
 def why_not_on_page(survey: Survey) -> str | None:
     """Return why the collector's page for visitors cannot ask a survey. None where it can."""
     if survey.randomizer.domain.name == "product":
-        return "this page asks for one attribute, and the survey asks for two together"
+        return "the collector's page asks for one attribute, and the survey asks for two together"
     return why_not_in_browser(survey)
 
 

@@ -121,7 +121,7 @@ def release(
     -----
     RowsWarning
         Before anything is paid, of 100 values or more. It is given when more than half are missing,
-        unreadable or outside the range, or more than 1 % are unreadable. It holds exact counts, for
+        unreadable or outside the range, or more than 1% are unreadable. It holds exact counts, for
         your eyes.
     PrivacyWarning
         Before anything is paid, when epsilon is above 4 or delta is above 1e-3. Also when delta is

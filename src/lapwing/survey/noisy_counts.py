@@ -107,7 +107,7 @@ def read_counts(
     >>> import lapwing as lw
     >>> read = lw.read_counts([0, 18, 40, 65, 100], [212.3, 409.1, 288.7, 101.4],
     ...                       noise="laplace", scale=2)
-    >>> round(read.distribution.cdf(40), 2)
+    >>> round(float(read.distribution.cdf(40)), 2)
     0.61
     >>> str(read.guarantee).split("; ")[1]
     'stated by its maker, not verified'

@@ -124,12 +124,12 @@ class Publication(Stored):
         -------
         dict
             Distribution of each segment, by its label. Rows in none of the segments are under None,
-            if the 95 % interval of their number excludes zero.
+            if the 95% interval of their number excludes zero.
 
         Warns
         -----
         WeakAnswerWarning
-            When the 95 % interval of the median of a segment of numbers spans more than half of the
+            When the 95% interval of the median of a segment of numbers spans more than half of the
             range, or there is no interval.
         """
         found = dict(self._segments)

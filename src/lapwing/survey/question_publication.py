@@ -27,9 +27,9 @@ from lapwing.results.asked_numbers import within
 from lapwing.results.band import Target
 from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import dots_figure
-from lapwing.results.question_answers import Answer, question_table
+from lapwing.results.question_answers import Answer, answer_documents, question_table
 from lapwing.results.question_release import QuestionRelease, share_of
-from lapwing.results.released_answers import LEVEL, answer_released
+from lapwing.results.released_answers import LEVEL, answer_released, part_for
 from lapwing.results.weak_parameters import warn_of_parameters
 from lapwing.survey.publication import (
     PlannedRelease,
@@ -137,7 +137,7 @@ class QuestionPublication(Publication):
             When the question was not asked, and neither was the curve.
         """
         asked = read(question)
-        if asked in [part.question for part in self.release.parts] or self.release.curve is None:
+        if part_for(self.release, asked) is not None or self.release.curve is None:
             return answer_released(self.release, asked, segment=segment, level=level, target=target)
         if isinstance(self.release.domain, Segmented):
             return self._curve.by_segment()[segment].answer(asked, level=level, target=target)
@@ -183,8 +183,10 @@ class QuestionPublication(Publication):
         for name in self.segments() if segment is None else [segment]:
             found = [self.answer(each, segment=name, level=level) for each in asked]
             named = {} if name is None else {"segment": name}
-            table = question_table(found, within(self.release.domain))
-            rows += [named | row for row in table]
+            domain = within(self.release.domain)
+            lines = [line for each in answer_documents(found, domain) for line in each["lines"]]
+            table = question_table(found, domain)
+            rows += [named | line | row for line, row in zip(lines, table, strict=True)]
         return rows
 
     def plot(self, **options: Any) -> Any:

@@ -31,7 +31,7 @@ def _decoded(size: int, mass: np.ndarray, epsilon: float, seed: int) -> np.ndarr
 def test_the_heaviest_single_values_have_their_share(size: int, lacking: float) -> None:
     """Decoded with 192 waves alone they lacked six per cent of it at 1024 bins.
 
-    At 4096 bins they lack 16 %: fewer people are asked about single bins than about 256 cells.
+    At 4096 bins they lack 16%: fewer people are asked about single bins than about 256 cells.
     """
     places = (ATOMS * size).astype(np.int64)
     mass = 0.825 * _smooth(size)

@@ -43,7 +43,7 @@ def square(size: int) -> Product:
 
 
 def two_bumps(shape: tuple[int, int]) -> np.ndarray:
-    """Return two normal bumps, 60 % and 40 % of the people, as shares of cells."""
+    """Return two normal bumps, 60% and 40% of the people, as shares of cells."""
     x, y = ((np.arange(size) + 0.5) / size for size in shape)
     table = np.zeros(shape)
     for share, at, width in ((0.6, (0.3, 0.35), 0.08), (0.4, (0.7, 0.6), 0.12)):
@@ -623,7 +623,7 @@ def _ring(size: int) -> np.ndarray:
 
 
 def _misses(found: Decoded) -> float:
-    """Return the share of 95 % intervals of 300 rectangles that miss the people's own."""
+    """Return the share of 95% intervals of 300 rectangles that miss the people's own."""
     law = found.joint.uncertainty
     assert law is not None
     sums = _rectangles(found.truth.shape, 300).reshape(300, -1)

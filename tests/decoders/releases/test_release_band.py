@@ -42,7 +42,7 @@ def law_and_truth(bins, promise, *, missing):
 
 
 def covered(law, heights, exact):
-    """Return the coverage of the nominal 95 % band, in the bins with 0.02 < F < 0.98."""
+    """Return the coverage of the nominal 95% band, in the bins with 0.02 < F < 0.98."""
     used = (heights > 0.02) & (heights < 0.98)
     ratio = law.cdf_deviation("empirical")[used] / exact[used]
     return float(erf(normal_critical_value(0.95) * ratio / np.sqrt(2)).mean())
@@ -69,7 +69,7 @@ def test_it_covers_what_it_says_at_4096_bins():
 
 
 def test_real_releases_lie_in_it_as_often():
-    """500 releases: a standard error is at most 0.6 %, an alarm by chance is below 1e-3."""
+    """500 releases: a standard error is at most 0.6%, an alarm by chance is below 1e-3."""
     bins, inside = 256, []
     values = np.random.default_rng(0).beta(5, 2, 2_000)
     values[:400] = np.nan

@@ -215,7 +215,7 @@ LARGE, PEOPLE = 100, 100_000
 def test_variance_formulas_of_the_convolution_paper(
     protocol: type, approximate: Callable[[float, int], float]
 ) -> None:
-    """Equations 1 to 5, within 3 % from 2000 decodes; the known total takes 1 / d of it away."""
+    """Equations 1 to 5, within 3% from 2000 decodes; the known total takes 1 / d of it away."""
     randomizer = protocol(Categories(LARGE), 1)
     p, q = (randomizer.channel.blocks[0].operator.kernel[i] for i in (0, 1))
     people = np.zeros(LARGE, dtype=int)
@@ -230,7 +230,7 @@ def test_variance_formulas_of_the_convolution_paper(
     exact = q * (1 - q) / (PEOPLE * (p - q) ** 2)
     exact = exact + shares * (1 - p - q) / (PEOPLE * (p - q))  # equation 2
     variance = ((estimates - shares) ** 2).mean(axis=0)
-    # 96 empty symbols: a standard error of a third of a per cent. One symbol alone: 3.2 %.
+    # 96 empty symbols: a standard error of a third of a per cent. One symbol alone: 3.2%.
     assert variance[4:].mean() == pytest.approx(exact[4:].mean(), rel=0.03)
     assert exact[4:].mean() == pytest.approx(approximate(math.e, LARGE), rel=0.03)
     assert variance[0] == pytest.approx(exact[0], rel=0.22)

@@ -121,7 +121,7 @@ def test_supports_have_probabilities_half_and_one_in_g(epsilon: float) -> None:
 
 
 def test_shares_are_unbiased_with_the_stated_variance() -> None:
-    """Variance within 3 % of (e^eps + g - 1)^2 / ((e^eps - 1)^2 (g - 1) n), over 2000 values."""
+    """Variance within 3% of (e^eps + g - 1)^2 / ((e^eps - 1)^2 (g - 1) n), over 2000 values."""
     hashing = LocalHashing(Categories(2000), 1)
     people = np.zeros(2000, dtype=np.int64)
     people[:4] = 10_000

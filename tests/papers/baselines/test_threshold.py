@@ -153,7 +153,7 @@ def test_a_level_above_zero_lists_fewer() -> None:
     counts = [
         names.decode(BITS.channel, simulate(BITS, people, rng=seed)).values for seed in range(50)
     ]
-    # Twenty per cent is 5 standard deviations of .0083 above the level, 10 % as much below it.
+    # Twenty per cent is 5 standard deviations of .0083 above the level, 10% as much below it.
     assert all(set(found) <= {0, 1, 2} and set(found) >= {0, 1} for found in counts)
     level = 0.3
     wrong = sum(

@@ -517,7 +517,7 @@ def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
             "of 2. Your answers to this collector have cost nothing so far."
         )
         said = page.inner_text("#limits")
-        assert "50 % sure of your answer can be at most 88.08 % sure" in said
+        assert "50% sure of your answer can be at most 88.08% sure" in said
         assert "only this one answer. All answers then cost an epsilon of 2." in said
         assert not page.is_visible("#budget") and page.input_value("#most") == "2"
         _answer(page, page.url, text="2026-05-06")

@@ -242,7 +242,7 @@ def test_a_page_of_numbers_has_all_that_the_result_says(tmp_path: Path) -> None:
                 assert f"{value}</td><td>{interval}" in text
             (part,) = document["questions"]
             assert f"above 30, at most 40: {number_text(part, percent, name='share')}" in text
-            assert "pointwise 90 % credible intervals, about the people in the data" in text
+            assert "pointwise 90% credible intervals, about the people in the data" in text
             for words in (
                 "They differ",
                 "3,000 people reported",
@@ -541,7 +541,7 @@ def test_what_an_observer_learns_is_the_bound_of_the_odds() -> None:
     half = learned_at_most(
         lw.Survey("a", lw.SquareWave(lw.Interval(0, 1, bins=4), 1)).guarantee.epsilon
     )
-    assert half[-1] == {"before": "50 %", "most": "73.11 %", "least": "26.89 %"}
+    assert half[-1] == {"before": "50%", "most": "73.11%", "least": "26.89%"}
 
 
 def test_a_result_is_not_compared_with_itself(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def _last(steps: Sequence[float]) -> str:
     close = sum(abs(step - 1) <= 0.1 for step in steps)
     return (
         f"Counted within a factor of {LITTLE}: normalized over projected {min(steps):.2f} to "
-        f"{max(steps):.2f}, within 10 % in {close} of {len(steps)}. Where it is below 1, the "
+        f"{max(steps):.2f}, within 10% in {close} of {len(steps)}. Where it is below 1, the "
         "projection on the whole simplex has spread what was missing over all symbols."
     )
 
@@ -266,6 +266,6 @@ def same_knowledge(rows: Sequence[Row]) -> str:
     return (
         f"Knowing s helps everybody: it divides the error of the better of SS and HR by "
         f"{min(lower):.2f} to {max(lower):.1f}, and then that error is {_span(over)} that of the "
-        f"published matrix (below 1: SS or HR is better; within 15 % or above in "
+        f"published matrix (below 1: SS or HR is better; within 15% or above in "
         f"{sum(one >= 1 / 1.15 for one in over)} of {len(over)} cells)."
     )

@@ -87,7 +87,7 @@ def _noise(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
         Claim(
             "The analytic power spectrum of the noise matches the measured one.",
             [verdicts.nearly(values(row, "power", "measured"), 1, tolerance=CLOSE) for row in rows],
-            f"Counted within {100 * CLOSE:.0f} %, off frequency 0: {min(means):.3f} to "
+            f"Counted within {100 * CLOSE:.0f}%, off frequency 0: {min(means):.3f} to "
             f"{max(means):.3f} times the analytic power.",
             where="figure 3",
         ),
@@ -171,8 +171,8 @@ def _convergence(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
                 f"IIW converges {said}.",
                 [settled(row, reading, SETTLED) for row in here],
                 f"Judged on the whole curve: from iteration {reading} on within "
-                f"{100 * SETTLED:.0f} % of the last. {_readings(here)} Iterations "
-                f"from which on the mean is within 20, 10, 5 and 2 %: {told}.",
+                f"{100 * SETTLED:.0f}% of the last. {_readings(here)} Iterations "
+                f"from which on the mean is within 20, 10, 5 and 2%: {told}.",
                 where="figure 4",
             )
         )
@@ -210,7 +210,7 @@ def _readings(rows: Sequence[Mapping[str, Any]]) -> str:
             verdict = Claim("", [settled(row, int(name), within) for row in rows]).verdict
             by_verdict.setdefault(verdict, []).append(name)
         told.append(
-            f"within {100 * within:.0f} %, "
+            f"within {100 * within:.0f}%, "
             + "; ".join(f"{verdict} at {', '.join(at)}" for verdict, at in by_verdict.items())
         )
     return f"At every other iteration: {', and '.join(told)}."
@@ -230,7 +230,7 @@ def _by_epsilon(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
         Claim(
             "d√Var is 10.93, 2.95, .99 and .36 at ε = 1 to 4 for KRR.",
             [verdicts.certain(abs(printed[e] / PRINTED_NOISE[e] - 1) < 0.02) for e in printed],
-            f"Here {listed([f'{printed[e]:.4g} at {e:g}' for e in printed])}; counted within 2 %."
+            f"Here {listed([f'{printed[e]:.4g} at {e:g}' for e in printed])}; counted within 2%."
             if printed
             else "",
             where="figure 5",
@@ -365,7 +365,7 @@ def _blind(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
         Claim(
             "The h-vector can be obtained by sending one input many times.",
             [verdicts.nearly(row["one_input"]["values"], 1, tolerance=CLOSE) for row in rows],
-            f"Counted where the squared error is within {100 * CLOSE:.0f} % of that with the known "
+            f"Counted where the squared error is within {100 * CLOSE:.0f}% of that with the known "
             "one.",
             where="appendix B",
         ),

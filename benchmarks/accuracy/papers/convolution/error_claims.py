@@ -106,7 +106,7 @@ def smoothing(name: str, rows: Sequence[Row], key: str, where: str) -> list[Clai
         Claim(
             "The performance of smoothing is very similar to that of DW.",
             [alike(r, f"{o}-smoothing", f"{o}-DW", SIMILAR) for r in rows for o in ORACLES],
-            f"Counted within {100 * SIMILAR:.0f} %. Smoothing over DW: {shown}.",
+            f"Counted within {100 * SIMILAR:.0f}%. Smoothing over DW: {shown}.",
             where=where,
             form=name,
         ),
@@ -188,7 +188,7 @@ def _smooth_by_epsilon(name: str, rows: Sequence[Row], curve: Sequence[Row]) -> 
         Claim(
             f"Between ε = 1 and {STUCK} KRR-IIW-G is stuck at the initial value.",
             [verdicts.nearly(start, 1, tolerance=SAME) for start in starts],
-            f"Counted within {100 * SAME:.0f} % of the error of the answer 1/d everywhere.",
+            f"Counted within {100 * SAME:.0f}% of the error of the answer 1/d everywhere.",
             where="figure 6",
             form=name,
         ),
@@ -299,7 +299,7 @@ def _by_size(columns: Mapping[str, Sequence[Row]]) -> list[Claim]:
                 for rows in columns.values()
                 for row in rows[:-1]
             ],
-            f"Counted within {100 * FLAT:.0f} % of that at the largest d.",
+            f"Counted within {100 * FLAT:.0f}% of that at the largest d.",
             where="figure 7",
         ),
     ]

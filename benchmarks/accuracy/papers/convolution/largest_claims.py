@@ -77,7 +77,7 @@ def _smooth_tops(name: str, row: Row) -> list[Claim]:
                 for o in ORACLES
                 for top in TOPS
             ],
-            f"Counted within {100 * SIMILAR:.0f} %.",
+            f"Counted within {100 * SIMILAR:.0f}%.",
             where="figure 8",
             form=name,
         ),

@@ -237,7 +237,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{measured['delta']:.1e}, {settings['repeats']} paired repeats as in the paper, "
             "distances to the law the people were drawn from, on [-1, 1]: N(0, 1) / 5, "
             "Lognormal(0, 0.5) / 4 - 1, 2 Beta(10, 2) - 1 (the paper does not say its scaling), "
-            "and 7 atoms holding 70 %, which the paper does not have. *Algorithm 1*: the noise of "
+            "and 7 atoms holding 70%, which the paper does not have. *Algorithm 1*: the noise of "
             "lemma 6. The starred method spends the budget as the paper counts it, which is not "
             "what it costs. The paper prints curves and no numbers.",
             "\n".join(claim.line() for claim in claims(measured)),

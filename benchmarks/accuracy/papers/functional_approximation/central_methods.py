@@ -77,7 +77,7 @@ _WEIGHTS = (0.05, 0.16, 0.09, 0.2, 0.1, 0.06, 0.04)
 
 
 def _spiky() -> Law:
-    """70 % on seven atoms, the rest a mixture of Beta(2, 5) and a narrow normal."""
+    """70% on seven atoms, the rest a mixture of Beta(2, 5) and a narrow normal."""
     from scipy.special import betainc, ndtr
 
     unit = (ENDS + 1) / 2

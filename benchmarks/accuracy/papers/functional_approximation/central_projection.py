@@ -280,7 +280,7 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
         Claim(
             "Without privacy more functions consistently reduce the error.",
             falling(functions, NONE, laws=laws, slack=SLACK),
-            "Each next number is a cell; up to 5 % more counts as no rise, because a function of "
+            "Each next number is a cell; up to 5% more counts as no rise, because a function of "
             "the wrong parity adds nothing.",
             where=where,
         ),

@@ -114,7 +114,7 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
         Claim(
             "Without privacy the error falls with the number of terms and then stays.",
             falling(measured["terms"], NONE, laws=laws, slack=SLACK),
-            "Each next number is a cell; up to 5 % more counts as staying.",
+            "Each next number is a cell; up to 5% more counts as staying.",
             where="figures 3 and 13 (s)",
         ),
         *(

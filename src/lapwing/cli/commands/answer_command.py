@@ -245,7 +245,11 @@ def answer(
     asked.check()
     if answers := question_release(result_file):
         if not asked.ask or how["target"] != "empirical":
-            raise ArgumentError("released answers are about the data, and take --ask")
+            said = ", ".join(f"'{each}'" for each in answers.release.questions)
+            raise ArgumentError(
+                f"{result_file.name} holds released answers, about the people in the data alone. "
+                f"Use --ask and one of {said}"
+            )
         shown = released_answers(
             answers, result_file.name, level=how["level"], asked=asked.ask, segment=segment
         )

@@ -446,7 +446,7 @@ def show_expected_error(
             f"{percent(errors.largest_deviation)}"
         )
     elif errors.margin is not None:
-        rows["one share, at 95 %"] = f"within {percent(errors.margin)} of that of the {word}"
+        rows["one share, at 95%"] = f"within {percent(errors.margin)} of that of the {word}"
         rows["all shares at once"] = f"within {percent(errors.simultaneous_margin or 0.0)}"
     if errors.segment is not None:
         rows["in each segment"] = _segment_text(errors.segment, word)
@@ -476,7 +476,7 @@ def _segment_text(error: ExpectedError, word: str) -> str:
     if error.margin is not None:
         every = percent(error.simultaneous_margin or 0.0)
         return (
-            f"one share at 95 %: within {percent(error.margin)}, all shares at once: within "
+            f"one share at 95%: within {percent(error.margin)}, all shares at once: within "
             f"{every}, {size}"
         )
     largest = error["kolmogorov_smirnov"]

@@ -20,6 +20,7 @@ from lapwing.planning.recommendation import masses_on
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
+from lapwing.protocol.domains.product import Product
 from lapwing.questions import read_questions
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.distribution import Distribution
@@ -101,6 +102,10 @@ def asked_domain(
     """Return a domain with the bins that its questions choose, where it has none."""
     if not ask:
         return domain
+    if isinstance(domain, Product):
+        raise ArgumentError(
+            "ask", "is about one attribute. Leave it out for pairs, and ask the result"
+        )
     asked, exact = read_questions(ask), exact_epsilon(epsilon or 0)
     return question_design(domain, exact, asked, users=users or 1).domain
 
@@ -150,7 +155,7 @@ def is_default_mixture(randomizer: MultiscaleWave) -> bool:
 def components_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
     """Return how the mixture components were chosen."""
     if is_default_mixture(randomizer):
-        return "the default mixture: no other lowers the expected error by 3 % or more"
+        return "the default mixture: no other lowers the expected error by 3% or more"
     return f"chosen by {chosen_by}"
 
 

@@ -488,7 +488,7 @@ class SpectralPrior(Declared):
         mass, uncertainty = self._whole(channel, tally) if whole else self._on_cells(channel, tally)
         if uncertainty is not None:
             widest = uncertainty.about("simultaneous", "population")
-            warn_when_weak(widest, what="the 95 % band", stacklevel=3)
+            warn_when_weak(widest, what="the 95% band", stacklevel=3)
         provenance = decoder_document(self)
         return distribution_of(channel, tally, mass, provenance=provenance, uncertainty=uncertainty)
 

@@ -69,7 +69,7 @@ class CellCounts(Declared):
     Examples
     --------
     >>> import lapwing as lw
-    >>> ages = list(range(20, 60)) * 500  # 52.5 % of them at most 40
+    >>> ages = list(range(20, 60)) * 500  # 52.5% of them at most 40
     >>> published = lw.release(
     ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
     ...     epsilon=1, mechanism=lw.mechanisms.HistogramQuery(25), rng=lw.seeded(1),

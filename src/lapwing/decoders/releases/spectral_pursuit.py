@@ -402,7 +402,7 @@ class SpectralPursuit(Declared):
     Examples
     --------
     >>> import lapwing as lw
-    >>> ages = list(range(20, 60)) * 500  # 52.5 % of them at most 40
+    >>> ages = list(range(20, 60)) * 500  # 52.5% of them at most 40
     >>> published = lw.release(
     ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
     ...     epsilon=1, delta="1e-6", rng=lw.seeded(1),

@@ -353,7 +353,7 @@ def triangular(covariance: Vector, *, limit: int | None = None) -> Vector:
 
 def _warn_when_weak(channel: Channel, estimate: Uncertainty) -> None:
     if channel.domain.ordered:
-        warn_when_weak(estimate, what="the exact 95 % band", stacklevel=5)
+        warn_when_weak(estimate, what="the exact 95% band", stacklevel=5)
 
 
 def warn_when_weak(estimate: Uncertainty, *, what: str, stacklevel: int) -> None:

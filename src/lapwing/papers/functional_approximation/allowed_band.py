@@ -82,7 +82,7 @@ def allowed_band(release: Release, level: float = 0.95, *, target: Target = "emp
     Examples
     --------
     >>> import lapwing as lw
-    >>> ages = list(range(20, 60)) * 500  # 52.5 % of them at most 40
+    >>> ages = list(range(20, 60)) * 500  # 52.5% of them at most 40
     >>> published = lw.release(
     ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
     ...     epsilon=1, mechanism="adaptive-quantiles", rng=lw.seeded(1),

@@ -52,7 +52,7 @@ class CurveSum(Declared):
     Examples
     --------
     >>> import lapwing as lw
-    >>> ages = list(range(20, 60)) * 500  # 52.5 % of them at most 40
+    >>> ages = list(range(20, 60)) * 500  # 52.5% of them at most 40
     >>> published = lw.release(
     ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
     ...     epsilon=1, mechanism="polynomial-projection", rng=lw.seeded(1),
@@ -122,7 +122,7 @@ class SortedPoints(Declared):
     Examples
     --------
     >>> import lapwing as lw
-    >>> ages = list(range(20, 60)) * 500  # 52.5 % of them at most 40
+    >>> ages = list(range(20, 60)) * 500  # 52.5% of them at most 40
     >>> published = lw.release(
     ...     ages, lw.Interval(0, 100, bins=50, outside="clip"), neighbors="replace-one",
     ...     epsilon=1, mechanism="adaptive-quantiles", rng=lw.seeded(1),

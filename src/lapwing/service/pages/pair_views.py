@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -78,10 +79,7 @@ def pair_view(document: Document) -> dict[str, Any]:
             for name, one in document["marginals"].items()
         ],
         "questions": document["questions"],
-        "axes": [
-            {"name": name, "ordered": axis.ordered, "labels": [] if axis.ordered else axis.listed}  # type: ignore[attr-defined]
-            for name, axis in domain.axes.items()
-        ],
+        "axes": list(domain.names),
     }
 
 
@@ -258,7 +256,7 @@ def _measures(document: Document) -> list[dict[str, str]]:
             "value": estimate_text(row["value"], 2),
             "interval": interval_text(row, write)
             if row["high"] is not None or row["low"] is None
-            else f"at least {write(row['low'])}",
+            else f"at least {write(math.floor(1000 * row['low']) / 1000)}",
         }
         for name, words in names.items()
         if (row := document[name]) is not None

@@ -216,7 +216,7 @@ _DISTANCES = {
     "kolmogorov_smirnov": "largest distance of the CDF from the truth, as a share of the people",
     "l1": "sum of all errors of shares",
     "mean_squared_error": "mean squared error of a share",
-    "detectable_share": "smallest share that a list of frequent values shows in 95 % of cases",
+    "detectable_share": "smallest share that a list of frequent values shows in 95% of cases",
 }
 
 

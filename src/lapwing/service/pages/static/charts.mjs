@@ -46,7 +46,7 @@ function redraw(place) {
   const entry = drawn.get(place);
   entry.chart?.destroy();
   const makers = { density, cdf, difference };
-  const { series, columns, bands = [], yLabel, yRange, ySign = " %", looks, readout } = makers[place.dataset.chart](entry.data);
+  const { series, columns, bands = [], yLabel, yRange, ySign = "%", looks, readout } = makers[place.dataset.chart](entry.data);
   const { data } = entry;
   const singles = place.dataset.chart === "density" && hasSingles(data);
   const hint = "Point at the chart to read its numbers.";
@@ -136,7 +136,7 @@ function yAxis(sign) {
 
 /** Single values have a scale of their own, at the right, in the color of their dots. */
 function singlesAxis() {
-  return { ...yAxis(" %"), scale: "singles", side: 1, stroke: color("second"), grid: { show: false } };
+  return { ...yAxis("%"), scale: "singles", side: 1, stroke: color("second"), grid: { show: false } };
 }
 
 const fromZero = (_, low, high) => [0, (high || 1) * MARGIN];
@@ -255,7 +255,7 @@ function density(data) {
       const inner = whole ? 0.5 : 0;
       const ends = [xs[row] + inner, xs[row + 1] - inner].map((end) => xText(end, data));
       const place = ends[0] === ends[1] ? ends[0] : ends.join(" to ");
-      return `${place}: ${withLimits(heights.map((column) => column[row]), " %")} per ${perName}`;
+      return `${place}: ${withLimits(heights.map((column) => column[row]), "%")} per ${perName}`;
     },
   };
 }
@@ -327,7 +327,7 @@ function limit(dash, paths) {
   return { ...estimate(paths), width: 1, ...(dash ? { dash } : {}) };
 }
 
-function banded(data, name, { yLabel, yRange, ySign = " %", readSign = ySign }) {
+function banded(data, name, { yLabel, yRange, ySign = "%", readSign = ySign }) {
   const names = [name, "low", "high", "simultaneous_low", "simultaneous_high"];
   const { own, columns } = curve(data, names);
   const step = data.columns.left && isWhole(data);
