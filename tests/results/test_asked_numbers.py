@@ -70,6 +70,7 @@ QUESTIONS = [
     (OUTSIDE, "share above 1"),
     (OUTSIDE, "histogram bins 2"),
     (WHOLE, "mean"),
+    (WHOLE, "share at-least 1 below 3"),
     (lw.Categories(["a", "b"]).for_curator(), "share label a"),
 ]
 

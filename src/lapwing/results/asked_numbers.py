@@ -207,7 +207,7 @@ class AskedNumbers:
         if asked.label is None:
             for start, stop in range_symbols(asked, counted)[0]:
                 weights[start:stop] = 1
-            return weights, present
+            return weights * present, present  # an end beyond the range reaches missing values
         domain = within(self.domain)
         symbol = int(domain.index_or_missing([label_of(asked.label, domain, name="label")])[0])
         weights[symbols_in(counted, domain) == symbol] = 1
