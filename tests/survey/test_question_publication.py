@@ -296,3 +296,35 @@ def test_damaged_documents_are_refused():
         (part,) = document["parts"]
         with pytest.raises(FormatError):
             QuestionRelease.from_document({**document, "parts": [{**part, "answers": answers}]})
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-or-remove-one"])
+def test_intervals_of_quantiles_hold_beside_an_empty_part_of_the_range(neighbors: str) -> None:
+    """All hold 40: the bins above it are empty, and a draw must not fall among them."""
+    held = 0
+    for seed in range(60):
+        made = lw.release(
+            np.full(100, 40.0),
+            lw.Interval(0, 100, bins=100),
+            neighbors=neighbors,
+            epsilon=1,
+            questions=["quantile 0.99"],
+            rng=lw.seeded(seed),
+        )
+        answer = made.answer("quantile 0.99")
+        held += float(answer.low) <= 40 <= float(answer.high)
+    assert held >= 54
+
+
+def test_the_interval_of_an_extreme_rank_reaches_to_the_end_of_the_range() -> None:
+    made = lw.release(
+        np.full(200, 40.0),
+        lw.Interval(0, 100, bins=100, outside="clip"),
+        neighbors="replace-one",
+        epsilon=1,
+        questions=["quantile 0 0.5 1"],
+        rng=lw.seeded(1),
+    )
+    answer = made.answer("quantile 0 0.5 1")
+    assert answer.low[0] == -np.inf or answer.low[0] == 0
+    assert answer.high[2] == np.inf or answer.high[2] == 100
