@@ -183,7 +183,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         object.__setattr__(self, "parts", tuple(self.parts))
         if not isinstance(self.identifiers, list | tuple):
             raise ArgumentError("identifiers", "must be a list")
-        names = tuple(self.identifiers)
+        names = [*self.identifiers]
         object.__setattr__(self, "identifiers", names)
         if not all(isinstance(name, str) and IDENTIFIER.fullmatch(name) for name in names):
             raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
