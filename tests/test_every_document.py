@@ -34,6 +34,7 @@ from lapwing.protocol.messages.reports import read_blocks, read_header, write_bl
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.protocol.release import Release
 from lapwing.results import JointDistribution
+from lapwing.survey import QuestionPublication
 from tests.damaged_documents import (
     at_most,
     damaged_bytes,
@@ -63,6 +64,12 @@ def _ask_release(release: Any) -> None:
         # Twice the same people is refused; their sum, under other names, must not wrap.
         release + release
     assert release.blocks[0].size == release.channel.blocks[0].outputs
+
+
+def _ask_answers(made: QuestionPublication) -> None:
+    assert str(made.release.guarantee)
+    with contextlib.suppress(LapwingError):
+        assert made.answers()
 
 
 def _ask_ledger(ledger: Ledger) -> None:
@@ -120,6 +127,7 @@ READERS: dict[str, Reader] = {
     "heavy-hitters.json": (HeavyHitters.from_document, _ask_result),
     "ledger.json": (Ledger.from_document, _ask_ledger),
     "release.json": (Release.from_document, _ask_release),
+    "question-release.json": (QuestionPublication.from_document, _ask_answers),
     "series.json": (Series.from_document, _ask_series),
     "watch.json": (Watch.from_document, _ask_watch),
 }

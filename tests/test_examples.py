@@ -145,7 +145,7 @@ def test_the_poisoning_table_of_the_privacy_page(tmp_path: Path) -> None:
     for (name, epsilon), shares in measured.items():
         row = re.search(rf"^\| {name} \| {epsilon} \|(.*)\|$", page, re.MULTILINE)
         assert row is not None, f"{name}, epsilon {epsilon} is not in the table"
-        shown = [float(number) for number in re.findall(r"([0-9.]+) %", row.group(1))]
+        shown = [float(number) for number in re.findall(r"([0-9.]+)%", row.group(1))]
         assert shown == pytest.approx(shares, abs=1, rel=0.1)
 
 

@@ -28,6 +28,7 @@ from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
 from lapwing.registry import MECHANISMS, RANDOMIZERS
 from lapwing.results import JointDistribution
+from lapwing.survey import QuestionPublication
 from lapwing.survey.publication import decode_release
 from tests.rows import each
 from tests.stored.make_stored import SERIES as STORED_SERIES
@@ -188,6 +189,15 @@ def test_the_ledger(folder: Path) -> None:
     assert [entry.name for entry in ledger.entries] == facts["names"]
     assert ledger.spent == Guarantee.from_document(facts["spent"])
     assert ledger.remaining == Guarantee.from_document(facts["remaining"])
+
+
+def test_the_released_answers() -> None:
+    folder = STORED / "v1" / "release-of-answers"
+    made = QuestionPublication.load(folder / "question-release.json")
+    rows, facts = made.answers(), facts_of(folder)["answers"]
+    assert len(rows) == len(facts) == 2 * (1 + 2 + 1 + 2)
+    for row, fact in zip(rows, facts, strict=True):
+        assert {key: row[key] for key in fact} == pytest.approx(fact, rel=1e-9, nan_ok=True)
 
 
 @pytest.mark.parametrize("folder", RELEASES, ids=case_id)

@@ -431,9 +431,9 @@ def test_what_is_forecast_does_not_count_the_steps_inside_bins(done: Program) ->
     assert "expected error between bins" in " ".join(told.split())
     assert "wasserstein" in told and "points" in told
     pair = lw.recommend(domain, epsilon=1, users=1000)
-    assert "mean error of a quantile: " in str(pair) and " % of the range) averaged" in str(pair)
+    assert "mean error of a quantile: " in str(pair) and "% of the range) averaged" in str(pair)
     assert "largest error of the share below any value: " in str(pair)
-    assert " percentage points averaged over kinds of columns, " in str(pair)
+    assert "percentage points averaged over kinds of columns, " in str(pair)
     assert "; 9 of 10 columns of the hardest kind stay below " in str(pair)
 
 

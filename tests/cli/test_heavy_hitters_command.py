@@ -44,7 +44,7 @@ def test_a_list_is_drawn(done: Program, lapwing: Program, words: Path) -> None:
     done("plot", "found.json", "-o", "found.png")
     assert (words / "found.png").read_bytes().startswith(b"\x89PNG")
     run = lapwing("plot", "found.json", "-o", "other.png", "--truth", "words.csv")
-    assert run.code != 0 and "on its own" in run.complaint
+    assert run.code != 0 and "does not apply to a list" in run.complaint
 
 
 def test_few_hashes_are_a_distribution(done: Program, words: Path) -> None:

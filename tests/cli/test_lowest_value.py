@@ -263,7 +263,7 @@ def test_a_page_of_the_collector_holds_it(tmp_path: Path) -> None:
     async def asked(here: Site) -> None:
         await fill(here, survey, VALUES)
         page = await look(here, page_of(survey, high="0"))
-        said = re.search(r"Share of people at most 0.*?interval ([\d.]+) % to ([\d.]+) %", page)
+        said = re.search(r"Share of people at most 0.*?interval ([\d.]+)% to ([\d.]+)%", page)
         assert said is not None and ADVICE in said[0]
         low, high = (float(end) / 100 for end in said.groups())
         assert holds(low, high)

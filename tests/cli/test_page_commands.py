@@ -70,6 +70,7 @@ CENTRAL = {
     "sites": 4,
     "rounds": 6,
     "bounds": 2,
+    "one-number": 3,
     "synthetic-rows": 3,
 }
 """Commands of each guide of the central model."""

@@ -29,6 +29,7 @@ BEFORE: dict[str, dict[str, list[str]]] = {
     "privacy/what-you-tell-people.md": {"verify": [SURVEY.format("survey.json", "")]},
     "guides/central/release-a-column.md": {},
     "guides/central/bounds.md": {},
+    "guides/central/one-number.md": {},
     "guides/central/rounds.md": {},
     "guides/central/labels-and-groups.md": {},
     "guides/central/ledger.md": {},
@@ -100,6 +101,7 @@ elsewhere."""
 ELSEWHERE = {
     "guides/command-line.md": "tests/test_readme.py",
     "guides/operate/collector.md": "tests/service/test_collector_pages.py",
+    "guides/local/pairs-from-a-page.md": "tests/clients_js/test_javascript_page.py",
     "guides/operate/keep-and-delete.md": "tests/cli/test_collector_commands.py",
     "guides/local/python-devices.md": "tests/test_pages_in_one_folder.py",
     "start/install.md": "tests/test_install_lines.py",

@@ -73,4 +73,4 @@ def test_only_the_recommended_randomizer_picks_bins(lapwing: Program) -> None:
 def test_a_small_share_is_written_as_people_write_it() -> None:
     for share in (7e-5, -7e-5, 1.2e-6, 1e-9, -1e-12, 0.3, 0.0, 0.99999999):
         assert "e" not in percent(share)
-        assert percent(share).startswith(("0.00 ", "100.00")) == (share == 0)
+        assert percent(share).startswith(("0.00%", "100.00%")) == (share == 0)

@@ -26,7 +26,7 @@ def test_an_epsilon_above_four_has_the_sentence_of_the_belief_table(
     survey.write_text(lw.Survey("a", lw.SquareWave(AGES, epsilon=5)).to_json())
     table = done("verify", survey).out
     row = next(line for line in table.splitlines() if line.split()[:2] == ["1", "5"])
-    for prior, belief in zip(("1%", "10%", "50%"), re.findall(r"[\d.]+ %", row), strict=True):
+    for prior, belief in zip(("1%", "10%", "50%"), re.findall(r"[\d.]+%", row), strict=True):
         assert f"from {prior} to {belief}" in said
 
 

@@ -70,6 +70,7 @@ QUESTIONS = [
     (OUTSIDE, "share above 1"),
     (OUTSIDE, "histogram bins 2"),
     (WHOLE, "mean"),
+    (WHOLE, "share at-least 1 below 3"),
     (lw.Categories(["a", "b"]).for_curator(), "share label a"),
 ]
 
@@ -88,6 +89,25 @@ def test_the_sensitivity_is_that_of_all_tiny_tables(domain, asked, segmented):
         stated = numbers.sensitivity
         assert np.abs(moved).sum(axis=1).max() == stated.absolute
         assert (moved**2).sum(axis=1).max() == stated.squared
+
+
+def test_cells_on_a_circle_do_not_overlap():
+    circle = lw.Interval(0, 4, bins=4, circular=True).for_curator()
+    promise, counted = Promise("replace-one", epsilon=1), 0
+    for edges in product(range(-1, 6), repeat=3):
+        asked = lw.questions.Histogram(edges)
+        try:
+            numbers = AskedNumbers(asked, circle, promise)
+            columns = [numbers.exact(row, circle) for row in np.eye(circle.size, dtype=int)]
+        except ArgumentError:
+            continue
+        counted += 1
+        moved = [np.abs(one - other).sum() for one, other in product(columns, columns)]
+        assert max(moved) == numbers.sensitivity.absolute, edges
+        assert AskedNumbers(asked, circle, promise).numbers
+    assert counted > 40
+    with pytest.raises(ArgumentError, match="go round the circle once"):
+        AskedNumbers(lw.questions.Histogram([3, 1, 3, 2]), circle, promise)
 
 
 def test_a_mean_counts_its_steps_and_has_the_sensitivity_of_the_range():

@@ -95,6 +95,7 @@ def test_a_pair_is_what_the_library_decodes_from_the_tally_of_the_look(tmp_path:
             # The posterior draws come on request alone.
             assert "joint" not in shown
             drawn = valid(strict(await here.done("GET", f"{path}/pairs/e?draws=true")))
+            assert not any(order.draws for order in here.collector.results._kept)
             again = lw.results.JointDistribution.from_document(drawn["joint"])
             assert again == joint and again.probability_interval(ms=(0, 1250)) is not None
 

@@ -41,6 +41,7 @@ from lapwing import (
     Watch,
     decode_series,
     read_counts,
+    release,
     seeded,
     simulate,
 )
@@ -389,6 +390,31 @@ def write_read_counts(folder: Path) -> None:
     write_made(folder, read.release)
 
 
+def write_released_answers(folder: Path) -> None:
+    """Write a release of answers and of the curve, by segment, and what it says."""
+    domain = Interval(0, 100, bins=64, outside="overflow")
+    values = np.arange(4000) % 97
+    made = release(
+        values,
+        domain,
+        neighbors="replace-one",
+        rho="1/50",
+        by=np.array(["north", "south"])[values % 2],
+        segments=["north", "south"],
+        questions=[
+            "share above 50",
+            "histogram edges 0 25 50",
+            "mean",
+            "quantile 0.25 0.5",
+            "curve",
+        ],
+        rng=seeded(1),
+    )
+    folder.mkdir()
+    (folder / "question-release.json").write_text(made.release.to_json(), "utf-8")
+    (folder / "facts.json").write_text(document_text({"answers": made.answers()}), "utf-8")
+
+
 def write_made(folder: Path, release: Release) -> None:
     """Write a release, and what it says."""
     folder.mkdir()
@@ -528,6 +554,7 @@ def main() -> None:
             sys.stdout.write(f"wrote {name}\n")
     others = {
         "release-read-counts": write_read_counts,
+        "release-of-answers": write_released_answers,
         "summary": write_summary,
         "heavy-hitters": write_heavy_hitters,
         "watch": write_watch,

@@ -274,3 +274,11 @@ def test_counts_that_opendp_makes_are_read(kind: Any) -> None:
     assert np.abs(np.cumsum(result.mass) - truth).max() < 0.02
     low, high = result.answer(Share(at_most=25)).low, result.answer(Share(at_most=25)).high
     assert low - 0.01 < truth[63] < high + 0.01 and high - low < 0.03
+
+
+def test_read_counts_without_their_standing_are_refused():
+    read = lw.read_counts([0, 18, 40, 65], [212.3, 409.1, 288.7], noise="laplace", scale=2)
+    document = read.release.to_document()
+    assert document["parts"][0].pop("standing") == "stated"
+    with pytest.raises(lw.errors.FormatError, match="another library's"):
+        lw.Release.from_document(document)

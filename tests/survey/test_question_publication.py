@@ -9,6 +9,7 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
 from lapwing.mechanisms.question_draws import budget_shares
 from lapwing.privacy.integer_noise import Noise
+from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.questions import read
 from lapwing.results.question_release import QuestionRelease, pure_epsilon
@@ -145,6 +146,16 @@ def test_the_ledger_names_the_questions(tmp_path):
     assert entry.cost.epsilon == 1
 
 
+def test_nothing_is_paid_where_exact_counts_are_too_coarse(tmp_path):
+    path = tmp_path / "ledger.json"
+    lw.Ledger(lw.Guarantee(3, 0, "replace-one", "central")).save(path)
+    counts = ExactCounts.of_values(VALUES, lw.Interval(0, 100, bins=64))
+    for asked in ("mean", "share above 33", "histogram bins 7"):
+        with pytest.raises(ArgumentError, match=r"needs the values|is not at an edge"):
+            lw.release(counts, neighbors="replace-one", epsilon=1, questions=[asked], ledger=path)
+    assert not lw.Ledger.load(path).entries
+
+
 def test_sums_of_releases_of_different_people():
     parts = [published(seed, values=VALUES[seed::3], questions=ASKED[:3]) for seed in range(3)]
     whole = sum(part.release for part in parts)
@@ -169,6 +180,39 @@ def test_a_document_with_less_noise_is_refused():
         changed["parts"][place]["noise"]["scale"] = str(scale * Fraction(99, 100))
         with pytest.raises(FormatError, match="too small"):
             QuestionRelease.from_document(changed)
+
+
+def test_a_curve_of_something_else_is_refused():
+    ages = lw.Interval(0, 100, bins=128)
+    document = published(questions=["mean", "curve"], domain=ages).release.to_document()
+
+    def curve(seed=2, *, values=VALUES, high=100, rng=None, **options):
+        given = {"neighbors": "replace-one", "epsilon": "0.5", "mechanism": "sum-tree"} | options
+        with lw.testing.reproducible(seed):
+            made = lw.release(values, lw.Interval(0, high, bins=128), rng=rng, **given)
+        return made.release
+
+    same = QuestionRelease.from_document(document | {"curve": curve().to_document()})
+    assert same.guarantee.epsilon == 1
+    half = [curve(seed, values=VALUES[seed::2], epsilon="0.25") for seed in (0, 1)]
+    others = [
+        curve(neighbors="add-or-remove-one"),
+        curve(high=50),
+        curve(values=VALUES[:100]),
+        curve(values=VALUES[:1500]) + curve(3, values=VALUES[1500:], epsilon=4),
+        lw.Release.sum_of(half, people="same"),
+    ]
+    for other in others:
+        with pytest.raises(FormatError, match="the curve must be of the same"):
+            QuestionRelease.from_document(document | {"curve": other.to_document()})
+    drawn = curve(rng=seeded(1)).to_document()
+    with pytest.raises(FormatError, match="must state the standing"):
+        QuestionRelease.from_document(document | {"curve": drawn})
+    with pytest.raises(FormatError, match="32 lower-case hex"):
+        QuestionRelease.from_document(document | {"identifiers": ["a"]})
+    parts = [document["parts"][0] | {"question": {"question": "curve"}}]
+    with pytest.raises(FormatError, match="the curve has no numbers"):
+        QuestionRelease.from_document(document | {"parts": parts})
 
 
 def test_what_is_refused_before_anything_is_drawn():
@@ -252,3 +296,35 @@ def test_damaged_documents_are_refused():
         (part,) = document["parts"]
         with pytest.raises(FormatError):
             QuestionRelease.from_document({**document, "parts": [{**part, "answers": answers}]})
+
+
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-or-remove-one"])
+def test_intervals_of_quantiles_hold_beside_an_empty_part_of_the_range(neighbors: str) -> None:
+    """All hold 40: the bins above it are empty, and a draw must not fall among them."""
+    held = 0
+    for seed in range(60):
+        made = lw.release(
+            np.full(100, 40.0),
+            lw.Interval(0, 100, bins=100),
+            neighbors=neighbors,
+            epsilon=1,
+            questions=["quantile 0.99"],
+            rng=lw.seeded(seed),
+        )
+        answer = made.answer("quantile 0.99")
+        held += float(answer.low) <= 40 <= float(answer.high)
+    assert held >= 54
+
+
+def test_the_interval_of_an_extreme_rank_reaches_to_the_end_of_the_range() -> None:
+    made = lw.release(
+        np.full(200, 40.0),
+        lw.Interval(0, 100, bins=100, outside="clip"),
+        neighbors="replace-one",
+        epsilon=1,
+        questions=["quantile 0 0.5 1"],
+        rng=lw.seeded(1),
+    )
+    answer = made.answer("quantile 0 0.5 1")
+    assert answer.low[0] == -np.inf or answer.low[0] == 0
+    assert answer.high[2] == np.inf or answer.high[2] == 100

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import From
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.operators.sums import CellSums
 from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_part
 from lapwing.privacy.guarantee import Neighbors
@@ -176,5 +176,7 @@ class LabelCounts(LinearMechanism):
         for part in release.parts:
             if part.standing == "stated":
                 check_part(part, part.promise.whole_loss)
+        if own and self.steps > 1:
+            raise PrivacyError("counts in steps of a row are another library's, so state that")
         if own:
             super().verify(replace(release, parts=own, groups=()))

@@ -114,12 +114,18 @@ class QuestionDraws:
             return Segmented(finer, self.domain.segments)
         return finer
 
-    def check(self) -> None:
-        """Raise ArgumentError where the domain cannot answer a question."""
-        nobody = np.zeros(within(self.counted).size, dtype=np.int64)
+    def check(self, counted: Domain | None = None) -> None:
+        """Raise ArgumentError where counts cannot answer a question.
+
+        counted: Domain of the exact counts. Default: :attr:`counted`.
+        """
+        counted = counted or self.counted
+        if counted not in (self.counted, self.domain):
+            raise MismatchError("the exact counts are of another domain")
+        nobody = np.zeros(within(counted).size, dtype=np.int64)
         for numbers, _, _ in self.numbers:
             if not isinstance(numbers.question, Quantile):
-                numbers.exact(nobody, within(self.counted))
+                numbers.exact(nobody, within(counted))
 
     def on_bins(self, summary: ExactCounts) -> ExactCounts:
         """Return exact counts in :attr:`counted` as those in the bins of the domain."""
@@ -143,8 +149,7 @@ class QuestionDraws:
 
         summary: Counts in the domain or in :attr:`counted`.
         """
-        if summary.domain not in (self.counted, self.domain):
-            raise MismatchError("the exact counts are of another domain")
+        self.check(summary.domain)
         drawn = [
             noise.draw(numbers.noises * numbers.segments, source).reshape(numbers.segments, -1)
             for numbers, _, noise in self.numbers

@@ -57,7 +57,8 @@ LARGEST_ANSWER = 2**62
 LARGEST_SUM = 2**63 - 2**12
 """Sums of answers stay below it, also where a float says so."""
 
-_IDENTIFIER = re.compile(r"[0-9a-f]{32}")
+IDENTIFIER = re.compile(r"[0-9a-f]{32}")
+"""Identifier of a payment and its draw of noise."""
 
 
 class Mechanism(Described):
@@ -289,7 +290,7 @@ class ReleasePart(Declared, FromFields):
         super().__post_init__()
         if self.people is not None and not self.promise.shows_people:
             raise ArgumentError("people", "must be None where their number is secret")
-        if not _IDENTIFIER.fullmatch(self.identifier):
+        if not IDENTIFIER.fullmatch(self.identifier):
             raise ArgumentError("identifier", "must be 32 lower-case hex digits")
 
 

@@ -9,9 +9,10 @@ one largest weight. A histogram is the counts of its cells. A quantile has utili
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of
+from lapwing.questions import Curve, Histogram, Mean, Quantile, Question, Share, label_of
 from lapwing.results.question_cells import range_symbols
 
 Counts = NDArray[np.int64]
@@ -38,8 +39,8 @@ SEGMENT_STEPS = 2**12
 FINEST = 10**6
 """Largest denominator of a probability."""
 
-OUTWARD = Fraction(3688880, 10**6)
-"""log 40: by so many scales of the noise are the ranks of the two draws moved outward."""
+EMPTY_BINS = 4
+"""The ranks of a quantile's two draws move outward by the logarithm of so many times the bins."""
 # With log 10 intervals of a median between two modes held it in 30 % of draws (300 people).
 
 
@@ -64,12 +65,18 @@ class AskedNumbers:
     def __post_init__(self) -> None:
         """Refuse what the domain cannot answer."""
         domain, asked = within(self.domain), self.question
+        if isinstance(asked, Curve):
+            raise ArgumentError("the curve has no numbers of its own, so it is no part")
         if not domain.ordered and not (isinstance(asked, Share) and asked.label is not None):
             raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
         if domain.circular and isinstance(asked, Mean | Quantile):
             raise ArgumentError(
                 f"{asked} of a circle cannot be asked alone. Leave questions out, and ask the curve"
             )
+        if isinstance(asked, Histogram):
+            spans = sorted(span for cell in self._ranges for span in cell)
+            if any(one[1] > other[0] for one, other in pairwise(spans)):
+                raise ArgumentError("edges must go round the circle once at most, without overlaps")
 
     @property
     def public(self) -> bool:
@@ -102,7 +109,7 @@ class AskedNumbers:
         given = self.question.probabilities if isinstance(self.question, Quantile) else ()
         exact = [exact_number(each, name="a probability") for each in given]
         exact = [each.limit_denominator(FINEST) for each in exact]
-        whole = lcm(*(each.denominator for each in exact))
+        whole = math.lcm(*(each.denominator for each in exact))
         if whole > FINEST:
             raise ArgumentError("probabilities must have at most 6 digits. Ask several questions")
         return tuple(int(each * whole) for each in exact), whole
@@ -200,7 +207,7 @@ class AskedNumbers:
         if asked.label is None:
             for start, stop in range_symbols(asked, counted)[0]:
                 weights[start:stop] = 1
-            return weights, present
+            return weights * present, present  # an end beyond the range reaches missing values
         domain = within(self.domain)
         symbol = int(domain.index_or_missing([label_of(asked.label, domain, name="label")])[0])
         weights[symbols_in(counted, domain) == symbol] = 1
@@ -221,6 +228,27 @@ class AskedNumbers:
         steps: Counts = np.clip(np.floor(middle * self.steps), 0, self.steps - 1).astype(np.int64)
         return 2 * steps + 1
 
+    def reach(self, scale: Fraction) -> int:
+        """Return how far the ranks of a quantile's two draws move outward, in units of utility.
+
+        A bin so far beyond is chosen with a probability of at most ``1 / (4 bins)`` of that of the
+        best bin. So all bins together, such as an empty part of the range, are rarely chosen.
+        """
+        bins: int = within(self.domain).left.size
+        return math.ceil(math.log(EMPTY_BINS * bins) * scale)
+
+    def open_ends(self, people: int | None, scale: Fraction) -> list[tuple[bool, bool]]:
+        """Return for each probability whether a draw's rank is beyond the first or the last row.
+
+        Such a draw says nothing, so the interval must reach to the end of the range.
+
+        people: Number of rows. None where it is secret: then only the ranks of 0 and 1 are known.
+        """
+        numerators, whole = self.probabilities
+        reach = 0 if people is None else self.reach(scale)
+        rows = 1 if people is None else people
+        return [(each * rows <= reach, (whole - each) * rows <= reach) for each in numerators]
+
     def choice(self, counts: Counts, noise: Counts, scale: Fraction) -> Counts:
         """Return the bins that report noisy max chooses, two for each probability.
 
@@ -232,7 +260,7 @@ class AskedNumbers:
         upto = np.concatenate([[0], np.cumsum(counts[:bins])])
         numerators, whole = self.probabilities
         geometric = np.where(noise < 0, -noise - 1, noise).reshape(-1, bins)
-        outward = int(OUTWARD * scale)
+        outward = self.reach(scale)
         found = []
         for place, number in enumerate(np.repeat(numerators, 2)):
             beyond = whole * upto - number * upto[-1] + (-outward if place % 2 else outward)

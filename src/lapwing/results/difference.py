@@ -172,8 +172,8 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         """Sentence about a limit of the intervals. None where there is nothing to say."""
         if self.people == "same" and self.target == "population":
             return (
-                "both samples are treated as independent. If many people are in both, the "
-                "intervals are conservative"
+                "both samples are treated as independent. If many are in both, the intervals are "
+                "conservative"
             )
         return None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,12 +23,10 @@ from lapwing.protocol.domains.domain import DomainField
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
 from lapwing.protocol.messages.tally import Summed
-from lapwing.protocol.release import LARGEST_SUM, Release
+from lapwing.protocol.release import IDENTIFIER, LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
-
-_IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 _FINE = 2**40
 """Parts of mu and rho, and what follows from them, are multiples of 1 / _FINE, rounded down."""
@@ -186,9 +183,9 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         object.__setattr__(self, "parts", tuple(self.parts))
         if not isinstance(self.identifiers, list | tuple):
             raise ArgumentError("identifiers", "must be a list")
-        names = tuple(self.identifiers)
+        names = [*self.identifiers]
         object.__setattr__(self, "identifiers", names)
-        if not all(isinstance(name, str) and _IDENTIFIER.fullmatch(name) for name in names):
+        if not all(isinstance(name, str) and IDENTIFIER.fullmatch(name) for name in names):
             raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both. It would count its people twice")
@@ -205,8 +202,27 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
                 bins = within(self.domain).left.size
                 if part.answers.min() < 0 or part.answers.max() >= bins:
                     raise ArgumentError("answers", "must be bins of the domain")
+        self._check_curve()
         if not self.promise.allows(self.loss):
             raise PrivacyError("the answers cost more than the stated privacy parameters")
+
+    def _check_curve(self) -> None:
+        """Raise MismatchError unless the curve is of the people of the answers."""
+        if self.curve is None:
+            return
+        of_parts = [
+            (part.promise.neighbors, part.promise.unit, part.loss) for part in self.curve.parts
+        ]
+        mine = (self.promise.neighbors, self.promise.unit, self.curve.parts[0].loss)
+        alike = (self.curve.domain, self.curve.people) == (self.domain, self.people)
+        if not alike or of_parts != [mine] * len(self.identifiers) or self.curve.groups:
+            raise MismatchError(
+                "the curve must be of the same domain, people and neighbors as the answers, with "
+                "equal noise from each site"
+            )
+        standings = [part.standing for part in self.curve.parts]
+        if weakest_standing(self.standing, *standings) != self.standing:
+            raise MismatchError("the answers must state the standing of their curve")
 
     def __repr__(self) -> str:
         """Return one line."""

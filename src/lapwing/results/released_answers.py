@@ -290,10 +290,18 @@ def _quantiles(
     domain = within(release.domain)
     length = float(domain.high - domain.low)
     epsilon = float(pure_share(release, part))
-    few = numbers.public and (release.people or 0) * epsilon < FEW
+    people = (release.people or 0) if numbers.public else None
+    few = people is not None and people * epsilon < FEW
+    reached = np.sort(mine.reshape(-1, 2), axis=1)
+    for pair, (from_first, to_last) in zip(
+        reached, numbers.open_ends(people, part.noise.scale), strict=True
+    ):
+        pair[0] = 0 if from_first else pair[0]
+        pair[1] = domain.left.size - 1 if to_last else pair[1]
+    middles = [middle for _, middle, _ in chosen_places(domain, mine)]
     rows = []
-    for (start, stop), (low, middle, high) in zip(
-        np.sort(mine.reshape(-1, 2), axis=1), chosen_places(domain, mine), strict=True
+    for (start, stop), middle, (low, _, high) in zip(
+        reached, middles, chosen_places(domain, reached), strict=True
     ):
         value = None if few or high - low >= WIDE * length else middle
         below, above = start == domain.below_index, stop == domain.above_index

@@ -269,7 +269,9 @@ class Results:
         if task.cancelled() or task.exception() is not None:
             return
         made = task.result()
-        if isinstance(made.content, dict) or len(made.content) <= _LARGEST_KEPT:
+        # Posterior draws take megabytes. The decoding process keeps what they are written from.
+        small = isinstance(made.content, dict) or len(made.content) <= _LARGEST_KEPT
+        if small and not order.draws:
             self._kept[order] = made
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)

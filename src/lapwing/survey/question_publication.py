@@ -277,6 +277,7 @@ class PlannedAnswers:
         """
         if summary.unit != self.promise.unit:
             raise PrivacyError("the exact counts are of another unit than the privacy guarantee")
+        self.draws.check(summary.domain)
         people = summary.people if self.promise.shows_people else None
         warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)
         source = source_of(rng)  # before anything is paid

@@ -358,7 +358,7 @@ def test_density_and_cdf_share_an_axis_and_a_legend_is_words(
         # Per 10 of the numbers from 0 to 100, per day, per value.
         per = (steps["right"][row] - steps["left"][row]) / (10 if survey is INCOME else 1)
         said = page.locator(".readout").first.inner_text()
-        numbers = re.findall(r"([0-9.]+) %", said)
+        numbers = re.findall(r"([0-9.]+)%", said)
         ways = {"share": round, "low": math.floor, "high": math.ceil}
         assert numbers == [
             f"{way(1e4 * steps[key][row] / per) / 100:.2f}" for key, way in ways.items()

@@ -22,7 +22,7 @@ from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Closed, number_of
 from lapwing.questions import label_of
-from lapwing.results.answer_documents import AnswerRequest, AskedRange
+from lapwing.results.answer_documents import AnswerRequest, AskedRange, ResultAnswer
 from lapwing.results.answer_text import (
     answers_table,
     csv_rows,
@@ -40,6 +40,7 @@ from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointRequest
 from lapwing.results.question_answers import answer_documents, question_table
 from lapwing.results.rounding import exact_text, level_text
+from lapwing.survey.question_publication import QuestionPublication
 
 
 class _End(NamedTuple):
@@ -244,18 +245,7 @@ def answer(
         return
     asked.check()
     if answers := question_release(result_file):
-        if not asked.ask or how["target"] != "empirical":
-            said = ", ".join(f"'{each}'" for each in answers.release.questions)
-            raise ArgumentError(
-                f"{result_file.name} holds released answers, about the people in the data alone. "
-                f"Use --ask and one of {said}"
-            )
-        shown = released_answers(
-            answers, result_file.name, level=how["level"], asked=asked.ask, segment=segment
-        )
-        written.write(shown.rows)
-        output = None if written.table is None else str(written.table)
-        out.show({"command": "answer", **shown.document, "output": output}, *shown.tables)
+        _show_released(answers, result_file.name, asked, segment, how, written, out)
         return
     result = read_distribution_or_list(result_file, segment)
     if asked.ask:
@@ -271,6 +261,14 @@ def answer(
     if answered["questions"]:
         rows = question_rows(answered)
         tables.append(terminal_table(questions_table(answered, result_file.name)))
+    tables.append(facts(_notes(answered)))
+    written.write(rows)
+    output = None if written.table is None else str(written.table)
+    out.show({"command": "answer", **answered, "output": output}, *tables)
+
+
+def _notes(answered: ResultAnswer) -> dict[str, str]:
+    """Return what stands below the answers: about whom they are, and what limits them."""
     notes = {"caution": ALL_NOISE} if answered["all_noise"] else {}
     notes["intervals"] = f"about {answered['about']}"
     promise = answered["guarantee_text"] or ""
@@ -281,10 +279,29 @@ def answer(
         notes["intervals"] = f"none: {why}"
     if answered["measured_in"] is not None:
         notes["measured in"] = answered["measured_in"]
-    tables.append(facts(notes))
-    written.write(rows)
+    return notes
+
+
+def _show_released(
+    answers: QuestionPublication,
+    name: str,
+    asked: AskedShares,
+    segment: str | None,
+    how: dict[str, Any],
+    written: TableOptions,
+    out: Output,
+) -> None:
+    """Show the answers of a release of answers."""
+    if not asked.ask or how["target"] != "empirical":
+        said = ", ".join(f"'{each}'" for each in answers.release.questions)
+        raise ArgumentError(
+            f"{name} holds released answers, about the people in the data alone. Use --ask and "
+            f"one of {said}"
+        )
+    shown = released_answers(answers, name, level=how["level"], asked=asked.ask, segment=segment)
+    written.write(shown.rows)
     output = None if written.table is None else str(written.table)
-    out.show({"command": "answer", **answered, "output": output}, *tables)
+    out.show({"command": "answer", **shown.document, "output": output}, *shown.tables)
 
 
 def _show_pair(

@@ -48,8 +48,7 @@ def plot(
     result_file: Annotated[
         Path,
         typer.Argument(
-            metavar="RESULT",
-            help="A decoded distribution, heavy hitters, a release or a series.",
+            metavar="RESULT", help="A decoded distribution, heavy hitters, a release or a series."
         ),
     ],
     output: OutputFile,
@@ -71,16 +70,15 @@ def plot(
     how = intervals.how()
     named.check_table(named.truth, option="truth")
     check_ending(output, ENDINGS, what="the picture")
-    others = [path for path in (result_file, named.truth) if path is not None]
-    check_output(output, inputs=others, force=force)
+    check_output(output, inputs=[result_file, *filter(None, [named.truth])], force=force)
+    alone = segment is None and named.truth is None and words.label is None
     if answers := question_release(result_file):
-        if segment is not None or named.truth is not None or words.label is not None:
+        if not alone:
             raise ArgumentError("answers are drawn on their own. Leave out all but the title")
         _write(output, answers.plot(level=intervals.level, title=words.title), out, truth=False)
         return
-    if is_joint(result_file):
-        alone = segment is None and named.truth is None and words == PictureOptions()
-        alone &= intervals.target == "empirical"  # its intervals hold for both
+    if is_joint(result_file):  # its intervals hold for both targets
+        alone &= words == PictureOptions() and intervals.target == "empirical"
         _write(output, _joint_figure(result_file, intervals.level, alone=alone), out, truth=False)
         return
     if is_series(result_file):
@@ -89,14 +87,12 @@ def plot(
         series = read_series(result_file)
         detail: Detail = "all" if words.detail == "all" else "resolved"
         kind = "timeline" if words.detail == "resolved" else "weeks"
-        figure = series.plot(kind=kind, detail=detail, **how, **texts)
-        _write(output, figure, out, truth=False)
+        _write(output, series.plot(kind=kind, detail=detail, **how, **texts), out, truth=False)
         return
     if words.detail == "weeks":
         raise ArgumentError("--detail weeks is for a series (lapwing series -o)")
     if segment is None and named.truth is None and (table := segmented_release(result_file)):
-        figure = table.plot(detail=words.detail, **how, **texts)
-        _write(output, figure, out, truth=False)
+        _write(output, table.plot(detail=words.detail, **how, **texts), out, truth=False)
         return
     result = read_distribution_or_list(result_file, segment)
     if result._kind == "heavy-hitters":

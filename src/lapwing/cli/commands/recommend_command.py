@@ -177,11 +177,7 @@ def recommend(
     if noticing is not None:
         rows["noticed"] = _noticed(**noticing)
         document["noticing"] = noticing
-    tables = [_errors(found.expected_error, found.predicted_by, domain)]
-    if found.expected_error.questions:
-        tables.append(_question_errors(found))
-    if found.questions and isinstance(found.randomizer, MultiscaleWave):
-        tables.append(components_table(found.randomizer))
+    tables = _planned_tables(found)
     if known.like is not None:
         document["like"] = str(known.like)
         if not goal.ask and isinstance(found.randomizer, MultiscaleWave):
@@ -189,6 +185,16 @@ def recommend(
             tables.append(components_table(found.randomizer))
     written.write(_written(found.expected_error))
     out.show(document, facts(rows), *tables)
+
+
+def _planned_tables(found: Recommendation) -> list[Table]:
+    """Return the tables of expected errors and, for questions, of the components."""
+    tables = [_errors(found.expected_error, found.predicted_by, found.randomizer.domain)]
+    if found.expected_error.questions:
+        tables.append(_question_errors(found))
+    if found.questions and isinstance(found.randomizer, MultiscaleWave):
+        tables.append(components_table(found.randomizer))
+    return tables
 
 
 def _written(errors: Mapping[str, ErrorByKind]) -> list[dict[str, Any]]:

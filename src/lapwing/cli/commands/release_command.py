@@ -88,8 +88,24 @@ class PromiseOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MechanismOptions:
-    """The options of a mechanism."""
+class QuestionOptions:
+    """The options of answers instead of the whole curve."""
+
+    ask: list[str] | None = option(
+        "Publish the answer to a question instead of the whole curve, with its own noise: 'share "
+        "above 50000', 'histogram bins 8', mean, 'quantile 0.5' or curve. May be repeated.",
+        "QUESTION",
+    )
+    shares: str | None = option(
+        "Shares of the budget for the questions in their order, such as 0.2,0.8. Default: half "
+        "for the curve, if it is asked, and the rest in equal shares.",
+        "LIST",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MechanismOptions(QuestionOptions):
+    """The options of a mechanism, and of what is released."""
 
     mechanism: str | None = option(
         f"One of: {', '.join(MECHANISMS)}. Default: the one of least predicted error.", "NAME"
@@ -104,21 +120,17 @@ class MechanismOptions:
         found: Mechanism = make_with_settings(made, settings=self.settings or ())
         return found
 
-
-@dataclass(frozen=True, kw_only=True)
-class QuestionOptions:
-    """The options of answers instead of the whole curve."""
-
-    ask: list[str] | None = option(
-        "Publish the answer to a question instead of the whole curve, with its own noise: 'share "
-        "above 50000', 'histogram bins 8', mean, 'quantile 0.5' or curve. May be repeated.",
-        "QUESTION",
-    )
-    shares: str | None = option(
-        "Shares of the budget for the questions in their order, such as 0.2,0.8. Default: half "
-        "for the curve, if it is asked, and the rest in equal shares.",
-        "LIST",
-    )
+    def planned(
+        self, domain: Domain, promise: Promise, *, composed: bool
+    ) -> PlannedRelease | PlannedAnswers:
+        """Return the release that is asked, before anything is drawn or paid."""
+        mechanism = self.build_mechanism()
+        if self.ask is None:
+            return planned_release(domain, promise, mechanism, composed=composed)
+        shares = None if self.shares is None else self.shares.split(",")
+        return planned_answers(
+            domain, promise, self.ask, shares=shares, mechanism=mechanism, composed=composed
+        )
 
 
 _NOISE = 0.25
@@ -224,7 +236,6 @@ def release(
     column: ColumnName = None,
     asked: CuratorDomainOptions,
     chosen: MechanismOptions,
-    questions: QuestionOptions,
     payment: PaymentOptions,
     kind: KindOptions,
     out: Output,
@@ -256,34 +267,43 @@ def release(
     domain, note = _domain_and_note(asked, stored, bins=bins)
     reading_of(asked, domain)  # refused before it is paid
     composed = payment.ledger is not None
-    mechanism = chosen.build_mechanism()
-    planned: PlannedRelease | PlannedAnswers
-    counted = domain
-    if questions.ask is None:
-        planned = planned_release(domain, promise, mechanism, composed=composed)
-    else:
-        shares = None if questions.shares is None else questions.shares.split(",")
-        planned = planned_answers(
-            domain, promise, questions.ask, shares=shares, mechanism=mechanism, composed=composed
-        )
-        counted = planned.draws.counted
+    planned = chosen.planned(domain, promise, composed=composed)
+    counted = planned.draws.counted if isinstance(planned, PlannedAnswers) else domain
     file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
-        if isinstance(planned, PlannedAnswers):
-            _show_expected_answers(out, planned, kind.dry_run, note=note)
-        else:
-            show_expected_error(out, domain, planned, kind.dry_run, note=note, composed=composed)
+        _show_expected(out, domain, planned, kind.dry_run, note=note, composed=composed)
         return
     assert output is not None
     counts = stored or summary_of(data[0], column, counted, out, asked=asked)
     published = planned.publish(
         counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )
+    _show_published(out, published, output, payment.ledger, note=note)
+
+
+def _show_expected(
+    out: Output,
+    domain: Domain,
+    planned: PlannedRelease | PlannedAnswers,
+    users: int,
+    *,
+    note: str,
+    composed: bool,
+) -> None:
+    if isinstance(planned, PlannedAnswers):
+        _show_expected_answers(out, planned, users, note=note)
+    else:
+        show_expected_error(out, domain, planned, users, note=note, composed=composed)
+
+
+def _show_published(
+    out: Output, published: Publication, output: Path, ledger: Path | None, *, note: str
+) -> None:
     if isinstance(published, QuestionPublication):
-        _show_released_answers(out, published, output, payment.ledger, note=note)
-        return
-    _show(out, replace(published, note=note), output, payment.ledger)
+        _show_released_answers(out, published, output, ledger, note=note)
+    else:
+        _show(out, replace(published, note=note), output, ledger)
 
 
 def _release_otherwise(
