@@ -612,6 +612,36 @@ def test_few_people_know_nothing_of_a_dependence_and_are_saved(epsilon: float) -
         assert made.mutual_information_interval() == pytest.approx((0.0, np.log(8)))
 
 
+def _slow_mornings() -> np.ndarray:
+    """Return durations by hour that are 1.8 times as long from 6 to 10, as shares of cells."""
+    rng = np.random.default_rng(3)
+    hour = rng.normal(15, 5, 1_000_000) % 24
+    slow = (hour > 6) & (hour < 10)
+    duration = np.minimum(rng.lognormal(6.6, 0.4, hour.size) * np.where(slow, 1.8, 1), 4999)
+    table, _, _ = np.histogram2d(duration, hour, bins=(50, 24), range=((0, 5000), (0, 24)))
+    shares: np.ndarray = table / table.sum()
+    return shares
+
+
+def test_intervals_hold_a_dependence_in_a_few_hours_only(monkeypatch):
+    """What the whole table teaches of variances is too little there."""
+    clock = lw.Interval(0, 24, bins=24, circular=True)
+    domain = lw.Product(ms=lw.Interval(0, 5000, bins=50, outside="clip"), hour=clock)
+    mass = _slow_mornings()
+    found = [decoded(domain, mass, 1, people=10**6, band=True, seed=10 * k) for k in (1, 2)]
+
+    def holding(answers: list[JointDistribution]) -> list[bool]:
+        ranges = [one.given(hour=(6, 10)).quantile_interval(0.5) for one in answers]
+        return [low <= 1322 <= high for low, high in ranges]
+
+    assert all(holding([one.joint for one in found]))
+    monkeypatch.setattr(log_density_prior, "LOCAL", 1.0)
+    alone = [LogDensityPrior().decode(one.channel, one.tally) for one in found]
+    assert not any(holding(alone))
+    for one, narrow in zip(found, alone, strict=True):
+        assert (one.joint.table == narrow.table).all(), "the estimate stays"
+
+
 def _ring(size: int) -> np.ndarray:
     """Return a thin circle, which no learned octave can draw, as shares of cells."""
     turn = 2 * np.pi * np.random.default_rng(2).random(1_000_000)

@@ -47,6 +47,11 @@ WIDENED = 4.0
 # They are not below those before learning: what few people or coarse reports did not show may be
 # there.
 
+LOCAL = 4.0
+"""Least factor of the variances before learning behind intervals, for a dependence."""
+# Where attributes depend on each other in a small region only, the whole table teaches too little
+# variance for this region. Labels were not measured: their factor is 1.
+
 ON_RIDGES = 4.0
 """Further factor behind intervals where the posterior does not explain the reports."""
 # That is so on thin ridges.
@@ -433,13 +438,16 @@ def _near(size: int) -> Matrix:
 
 def _widened(fit: Fit, domain: Product, learned: Matrix) -> JointUncertainty:
     """Return draws from the posterior whose prior is wider than learned, about its own fit."""
-    fit.variances = np.maximum(WIDENED * learned, fit.start)
+    least = fit.start.copy()
+    if all(one.ordered for one in domain.domains):
+        least[1:, 1:] *= LOCAL
+    fit.variances = np.maximum(WIDENED * learned, least)
     fit.climb(_LAST_GAIN)
     draws, _, scores, _ = fit.draws(BAND_DRAWS)
     more = _more(fit.unexplained(draws, scores), domain)
     if more > 1:
         # About the same fit: it takes a third of the time of another one, and covers as much.
-        fit.variances = np.maximum(more * WIDENED * learned, fit.start)
+        fit.variances = np.maximum(more * WIDENED * learned, least)
         draws, _, _, _ = fit.draws(BAND_DRAWS)
     cells = fit.cells
     amplitudes = np.sqrt(fit.variances) * draws
