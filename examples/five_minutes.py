@@ -6,8 +6,8 @@ values = lw.datasets.load_income().values()  # in use, each stays on its owner's
 survey = lw.Survey("income", lw.recommend(lw.Interval(0, 500_000), epsilon=2, users=30_000))
 reports = survey.randomize(values)  # on the devices
 result = survey.decode(survey.tally(reports))  # on your server
-median = result.answer("quantile 0.5")
-print(f"{result.cdf(50_000):.1%} earn at most $50,000. Median: ${median.low:,.0f} to ${median.high:,.0f}")
+mid = result.answer("quantile 0.5")
+print(f"{result.cdf(50_000):.1%} earn at most $50,000. Median: ${mid.low:,.0f} to ${mid.high:,.0f}")
 
 published = lw.release(values, lw.Interval(0, 500_000), epsilon=1, neighbors="replace-one")
 published.save("income.json")

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from lapwing.declared import Declared, From, Later
 from lapwing.documents import Stored
-from lapwing.errors import ArgumentError, MismatchError, PrivacyError
+from lapwing.errors import (
+    ArgumentError,
+    DomainError,
+    FormatError,
+    MismatchError,
+    PrivacyError,
+    kind_of,
+)
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee, Standing, weakest_standing
 from lapwing.privacy.integer_noise import Noise, calibrated
@@ -31,9 +38,18 @@ from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
 _FINE = 2**40
 """Parts of mu and rho, and what follows from them, are multiples of 1 / _FINE, rounded down."""
 
-AskedField = Annotated[
-    Question, Later, Coded(lambda asked: asked.to_document(), lambda value, place: read(value))
-]
+
+def _asked(value: Any, place: str) -> Question:
+    """Return a question of a document. FormatError where it is none."""
+    if not isinstance(value, dict):
+        raise FormatError(f"{place} must be an object, got {kind_of(value)}")
+    try:
+        return read(value)
+    except (ArgumentError, DomainError) as error:
+        raise FormatError(f"{place} is no question: {error}") from error
+
+
+AskedField = Annotated[Question, Later, Coded(lambda asked: asked.to_document(), _asked)]
 """A field that holds a question."""
 
 DomainDocument = Annotated[
