@@ -64,7 +64,7 @@ def test_a_survey_answers_its_questions_and_others(tmp_path: Path, settings: Set
                 same = expected.answer(question, level=0.9).to_document()
                 assert {name: each[name] for name in same} == json.loads(json.dumps(same))
             (line,) = found["answers"][0]["lines"]
-            assert line["question"] == "share above 50000" and line["text"].endswith(" %")
+            assert line["question"] == "share above 50000" and line["text"].endswith("%")
 
             others = "ask=histogram+edges+0+50000+500000&ask=share+at-most+20000"
             answers = strict(await here.done("GET", f"{path}/results/e?{others}"))["answers"]
