@@ -43,6 +43,7 @@ SUMMARIES = [folder for folder in CASES if (folder / "summary.bin").exists()]
 SERIES = [folder for folder in CASES if (folder / "series.json").exists()]
 WATCHES = [folder for folder in CASES if (folder / "watch.json").exists()]
 LISTS = [folder for folder in CASES if folder.name == "heavy-hitters"]
+ANSWERS = [STORED / "v1" / "release-of-answers"]
 GROUPS = [folder for folder in CASES if (folder / "group-tallies.json").exists()]
 PAIRS = [folder for folder in CASES if (folder / "joint-distribution.json").exists()]
 
@@ -81,6 +82,7 @@ def test_nothing_is_missing() -> None:
             (RELEASES, "release.json"),
             (SUMMARIES, "summary.bin"),
             (LISTS, "heavy-hitters.json"),
+            (ANSWERS, "question-release.json"),
             (SERIES, "series.json"),
             (WATCHES, "watch.json"),
             (GROUPS, "group-tallies.json"),

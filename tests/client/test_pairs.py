@@ -114,9 +114,9 @@ def test_devices_and_a_gateway_report_two_weeks_to_a_collector(tmp_path: Path) -
     rng = np.random.default_rng(4)
     with served(tmp_path) as collector:
         path = open_survey(collector.address, PAIR, epoch="w1", minimum=1000)
-        as_admin: dict[str, Any] = {"headers": as_role(ADMIN), "timeout": 60}
-        httpx.put(f"{path}/epochs/w2", json={}, **as_admin).raise_for_status()
-        httpx.post(f"{path}/epochs/w2/open", **as_admin).raise_for_status()
+        as_admin: dict[str, Any] = {"headers": as_role(ADMIN)}
+        httpx.put(f"{path}/epochs/w2", json={}, timeout=60, **as_admin).raise_for_status()
+        httpx.post(f"{path}/epochs/w2/open", timeout=60, **as_admin).raise_for_status()
         gateway = Gateway.open(tmp_path / "gateway.lapwing")
         for week, slower in (("w1", 1), ("w2", 2)):
             hours = rng.uniform(0, 86_400, 20_000)
@@ -129,10 +129,10 @@ def test_devices_and_a_gateway_report_two_weeks_to_a_collector(tmp_path: Path) -
                 device.answer(PAIR, {"ms": 800, "hour": "09:00"}, epoch=week)
                 assert device.send(collector.address).stored == 1
         assert gateway.send(collector.address).waiting == 0
-        answer = httpx.get(f"{path}/pairs/w2?against=w1", **as_admin).json()
+        answer = httpx.get(f"{path}/pairs/w2?against=w1", timeout=60, **as_admin).json()
         assert answer["reports"] == answer["against_reports"] == 20_003
         assert answer["marginals"]["ms"]["mean"]["low"] > 150
         asked = "quantile+0.5+of+ms+given+hour+at-least+06:00"
-        shown = httpx.get(f"{path}/pairs/w1?ask={asked}", **as_admin)
+        shown = httpx.get(f"{path}/pairs/w1?ask={asked}", timeout=60, **as_admin)
         (row,) = shown.json()["questions"]
         assert row["low"] <= row["value"] <= row["high"]
