@@ -1,6 +1,8 @@
 """The exact draws of a release of answers: noise on whole numbers, and report noisy max.
 
-No floating-point number takes part. All noise is drawn before the counts are looked at.
+No floating-point number takes part in a draw. How far ranks move outward is computed from the
+public number of bins, and rounded up to a whole number first. All noise is drawn before the counts
+are looked at.
 """
 
 from __future__ import annotations

@@ -72,8 +72,8 @@ class SegmentQuery(Query):
     segment: _Segment = None
 
 
-class ResultQuery(SegmentQuery):
-    """What is asked of a result."""
+class ComparedQuery(SegmentQuery):
+    """The level, and what a result is compared with."""
 
     level: Annotated[
         float, Meta(ge=LOWEST_LEVEL, le=HIGHEST_LEVEL, description="Level of all intervals.")
@@ -89,6 +89,11 @@ class ResultQuery(SegmentQuery):
             "drawn, or the respondents themselves (empirical)."
         ),
     ] = "population"
+
+
+class ResultQuery(ComparedQuery):
+    """What is asked of a result."""
+
     low: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
         Meta(description="Start of a range. Without it the range is open."),

@@ -13,15 +13,12 @@ from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import EPOCH_NAME
 from lapwing.results.joint_documents import JointAnswer, JointDifferenceAnswer
 from lapwing.results.joint_questions import read_joint
-from lapwing.results.uncertainty import Target
 from lapwing.service.analyst_routes import (
     DECODED,
-    HIGHEST_LEVEL,
-    LOWEST_LEVEL,
     MOST_ASKED,
     SURVEY,
+    ComparedQuery,
     ResultHead,
-    SegmentQuery,
     epoch_and_form,
     found_survey,
     in_form,
@@ -33,19 +30,9 @@ from lapwing.service.requests import AnswerSchema, endpoint, json_answer
 from lapwing.service.results import Question
 
 
-class PairQuery(SegmentQuery):
+class PairQuery(ComparedQuery):
     """What is asked of two attributes together."""
 
-    level: Annotated[
-        float, Meta(ge=LOWEST_LEVEL, le=HIGHEST_LEVEL, description="Level of all intervals.")
-    ] = 0.95
-    against: Annotated[str | None, Meta(description="Another epoch, to compare with.")] = None
-    against_segment: Annotated[
-        str | None, Meta(description="Another segment, to compare with.")
-    ] = None
-    target: Annotated[
-        Target, Meta(description="What a comparison is about, as of one attribute.")
-    ] = "population"
     ask: Annotated[
         tuple[str, ...],
         Meta(
