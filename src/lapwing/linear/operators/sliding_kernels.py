@@ -13,8 +13,8 @@ from lapwing.linear.compiled_kernel import compiled
 def slide(x, width, gap, outside, out):  # pragma: no cover
     """Write the product of a sliding window with x into out. See SlidingWindow.
 
-    `gap` is inside - outside. The prefix sum is kept in `out` itself, whose entries from
-    `width` on are then turned into differences from the back, so that none is read too late.
+    `gap` is inside - outside. The prefix sum is kept in `out` itself. Its entries from `width` on
+    are then turned into differences, last one first, so that none is overwritten before it is read.
     """
     size = x.shape[0]
     total = 0.0
