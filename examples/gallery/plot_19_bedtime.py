@@ -44,7 +44,7 @@ ax.axvline(minutes[0] / 1440 * 2 * np.pi, color="0.2", linewidth=2, label=f"mean
 ax.axvline(line / 24 * 2 * np.pi, color="0.2", linestyle=":", label=f"on a line: {line:.0f}:00")
 ax.set_rgrids([5, 10, 15], angle=110)
 ax.set_xticks(np.arange(8) * np.pi / 4, [f"{3 * i}:00" for i in range(8)])
-ax.set(xlabel="time of day; radius: share of people in 30 minutes, %")
+ax.set(xlabel="time of day, radius: share of people in 30 minutes, %")
 ax.legend(loc="center left", bbox_to_anchor=(1.15, 0.5))
 ax.set_title("made-up data: 40,000 people, epsilon = 1, local model")
 figure.suptitle("On a circle the mean bedtime is near midnight")

@@ -94,10 +94,10 @@ export function requireOpen(epochs, survey, epoch) {
   const own = survey.textFingerprint;
   const { state, text = own } = epochs.find(({ name }) => name === epoch) ?? {};
   if (state === undefined) {
-    throw new ArgumentError(`the collector listed no epoch "${epoch}" of this survey; ${again}`);
+    throw new ArgumentError(`the collector listed no epoch "${epoch}" of this survey. ${again}`);
   }
   if (state === "grace" || state === "closed") {
-    throw new ArgumentError(`epoch ${epoch} of this survey takes no new answers; ${again}`);
+    throw new ArgumentError(`epoch ${epoch} of this survey takes no new answers. ${again}`);
   }
   if (text !== null && text !== own) {
     throw new MismatchError(

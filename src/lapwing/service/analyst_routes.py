@@ -85,7 +85,7 @@ class ComparedQuery(SegmentQuery):
     target: Annotated[
         Target,
         Meta(
-            description="What a comparison is about: the population from which both groups were "
+            description="Target of a comparison: the population from which both groups were "
             "drawn, or the respondents themselves (empirical)."
         ),
     ] = "population"
@@ -166,7 +166,7 @@ class ResultHead(TypedDict):
 
 
 RESULT = {
-    "description": "What was asked, and the answer: of `lapwing decode --json` the same.",
+    "description": "The questions and their answers, as from `lapwing decode --json`.",
     "allOf": [
         ResultHead,
         {"oneOf": [NumbersAnswer, LabelsAnswer, HeavyHittersAnswer, DifferenceAnswer]},

@@ -406,7 +406,9 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
     ]
     word = counted_word(planned.guarantee)
     facts_of = {word: count_text(users), "privacy guarantee": str(planned.guarantee)}
-    facts_of["errors"] = "root mean square, typical over made-up columns; of quantiles in ranks"
+    facts_of["errors"] = (
+        "root mean square, typical over made-up columns. Those of quantiles are in ranks"
+    )
     if line := delta_line(promise, users):
         facts_of["delta"] = line
     if note:

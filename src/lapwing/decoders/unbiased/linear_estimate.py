@@ -32,7 +32,7 @@ from lapwing.results.uncertainty import Uncertainty
 
 HADAMARD_METHOD = (
     "exact linear intervals: unbiased estimate with its exact variances at the decoded "
-    "distribution; 'simultaneous' takes the shares as independent"
+    "distribution. 'simultaneous' takes the shares as independent"
 )
 
 HADAMARD_WHOLE = 256
@@ -126,8 +126,8 @@ RANK = 128
 """Columns kept above that."""
 
 METHOD = (
-    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution; "
-    "measured coverage stands in benchmarks/accuracy"
+    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution. "
+    "Its measured coverage is in benchmarks/accuracy"
 )
 
 

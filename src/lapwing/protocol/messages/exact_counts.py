@@ -209,7 +209,7 @@ class ExactCounts(Summed):
 
     def __repr__(self) -> str:
         """Return one line that shows nothing of the data, not even how many rows there are."""
-        return f"<ExactCounts of a domain of {self.domain.size} symbols; its counts are secret>"
+        return f"<ExactCounts of a domain of {self.domain.size} symbols, with secret counts>"
 
     @classmethod
     def of_values(
