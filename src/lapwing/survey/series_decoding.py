@@ -285,7 +285,7 @@ def _of_release(release: Release, name: str) -> ReadWeek:
             "histogram-query and label-counts"
         )
     release.mechanism.verify(release)
-    parts = tuple(sorted(part.identifier for part in release.parts))
+    parts = (*sorted(part.identifier for part in release.parts), *release.known_digests)
 
     def alone() -> Distribution:
         decoder = release_decoder(release.mechanism, release.domain)
