@@ -25,7 +25,7 @@ AVOIDED = re.compile(
     re.IGNORECASE,
 )
 PERCENT = re.compile(r"\d %(?![\w(])")
-NO_ZERO = re.compile(r"(?<![\w.])\.\d")
+NO_ZERO = re.compile(r"(?<![\w.\"'])\.\d")
 MINUS = re.compile(r"\b(first|after|pandemic|later) less (before|the (first|second|earlier))\b")
 SPLICE = re.compile(
     r"^(?!(?:If|When|Where|While|Because|Since|As|After|Before|With|Without|Although|Though|Once"
@@ -34,6 +34,11 @@ SPLICE = re.compile(
     r" (?:is|are|has|have|holds?|must|may|can|cannot|takes?|needs?|says?)\b"
 )
 """Two sentences that only a comma joins: "x must be whole, it is a string"."""
+
+SENTENCE_END = re.compile(
+    r"(?<=:)\s+(?=[A-Z\"(*])|(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bal\.)(?<=[.!?])\s+(?=\S)"
+)
+"""A command or a name may begin a sentence in lower case."""
 
 SUBJECT = re.compile(r"^(Who|Whoever|Whatever) [a-z]|^What [a-z]+ [^?]*$")
 
@@ -66,16 +71,22 @@ def sentences(text: str) -> Iterator[str]:
     """Return the sentences of Markdown or of a docstring, without code, tables and headings."""
     text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\n", text, flags=re.M | re.S)
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.S)
+    text = re.sub(r"::\n\n(( +\S.*)?\n)+(?=\S)", "\n\n", text)  # literal blocks
     text = re.sub(r"^.*\n *(-{3,}|={3,}) *$", "\n", text, flags=re.M)  # sections of numpydoc
-    text = re.sub(r"^ *(\||#|>>>|\.\.\.|:::|\.\. |:[\w-]+: ).*$", "\n", text, flags=re.M)
-    text = re.sub(r"^ *\S+ : .*$", "\n", text, flags=re.M)  # names and types of parameters
+    text = re.sub(r"^ *=+( +=+)+ *\n(.*\S.*\n)* *=+( +=+)+ *$", "\n", text, flags=re.M)  # tables
+    text = re.sub(r"^ *>>> (.*\n)*?(?= *$)", "\n", text, flags=re.M)  # with what is printed
+    text = re.sub(r"^ *(\||#|>>>|\.\.\.|:::|\.\. |:[\w-]+: |[│├└]).*$", "\n", text, flags=re.M)
+    # Names and types of parameters, of results and of errors.
+    text = re.sub(r"^ *[^\s,]+(, [^\s,]+)* : .*$", "\n", text, flags=re.M)
+    text = re.sub(r"^( *)[A-Za-z][\w.]*\n(?=\1 +\S)", "\n\n", text, flags=re.M)
     # Code may begin a sentence.
     text = re.sub(r"(\{[\w:]+\})?(``.*?``|`[^`]*`)", "Code", text, flags=re.S)
+    text = re.sub(r"(?<!\w)'[^'\n]+'(?!\w)", "Code", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"^ *([-*]|\d+\.) ", "\n\n", text, flags=re.M)
     for paragraph in re.split(r"\n\s*\n", text):
         words = " ".join(paragraph.split())
-        yield from filter(None, re.split(r"(?<=[.!?:])\s+(?=[A-Z\"(*])", words))
+        yield from filter(None, SENTENCE_END.split(words))
 
 
 def cells(text: str) -> Iterator[str]:
@@ -89,8 +100,13 @@ def cells(text: str) -> Iterator[str]:
 
 
 def of_html(text: str) -> str:
-    """Return what a template shows; what is filled in is one word."""
-    text = re.sub(r"\{#.*?#\}|\{%.*?%\}|<(script|style).*?</\1>", "\n\n", text, flags=re.S)
+    """Return what a template shows but its headings; what is filled in is one word."""
+    text = re.sub(
+        r"\{#.*?#\}|\{%.*?%\}|<(script|style|h[1-6]|title|legend)\b.*?</\1>",
+        "\n\n",
+        text,
+        flags=re.S,
+    )
     text = re.sub(r"</?(b|i|em|strong|code|a|span|abbr|time)\b[^>]*>", "", text)
     return re.sub(r"<[^>]*>", "\n\n", re.sub(r"\{\{.*?\}\}", "x", text, flags=re.S))
 
@@ -101,20 +117,22 @@ def of_script(text: str) -> str:
     text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
     found = re.findall(r"\"([^\"\n]*)\"|`([^`]*)`", text)
     said = (re.sub(r"\$\{[^}]*\}", "x", one or other) for one, other in found)
-    return "\n\n".join(each for each in said if len(re.findall(r"[a-z]{3}", each)) > 3)
+    return "\n\n".join(each for each in said if len(re.findall(r"\b[A-Za-z]{3}", each)) > 3)
 
 
 def texts() -> Iterator[tuple[str, str]]:
     """Return each file of prose, with its prose.
 
-    Pages with the cells of their tables, docstrings and messages of a module, what templates show,
-    and the strings of scripts.
+    Pages with the cells of their tables, docstrings and messages of modules and examples, what
+    templates show, and the strings of scripts.
     """
     pages = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")]
-    for page in [*pages, *sorted((ROOT / "docs").rglob("*.md"))]:
+    pages += [ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for page in pages:
         text = page.read_text("utf-8")
         yield page.relative_to(ROOT).as_posix(), "\n\n".join([text, *cells(text)])
-    for path in sorted((ROOT / "src").rglob("*.py")):
+    modules = [path for folder in ("src", "examples") for path in (ROOT / folder).rglob("*.py")]
+    for path in sorted(modules):
         tree = ast.parse(path.read_text("utf-8"))
         yield path.relative_to(ROOT).as_posix(), "\n\n".join([*docstrings(tree), *messages(tree)])
     for path in sorted((ROOT / "src").rglob("*.html")):

@@ -129,7 +129,7 @@ class LapwingError(Exception):
         Returns
         -------
         str
-            What must hold, what came, what to do.
+            The rule, the received value, and the fix.
         """
         if self.argument is None or self.requirement is None:
             return str(self)
@@ -211,7 +211,7 @@ class BatchError(FormatError):
     Parameters
     ----------
     message : str
-        What must hold, what came, what to do.
+        The rule, the received value, and the fix.
     refused : tuple of (int, str)
         Position and reason of the first reports that are wrong, where single ones are.
     """

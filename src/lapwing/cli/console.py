@@ -1,4 +1,4 @@
-"""What the commands print and which files they write.
+"""Terminal output of the commands, and the files that they write.
 
 Tables or one JSON document go to stdout, everything else to stderr. A file is checked before the
 work starts, and is written whole or not at all.
@@ -111,7 +111,7 @@ class Output:
     Attributes
     ----------
     warnings : list of str
-        What was warned of so far. Part of the JSON document.
+        The warnings shown so far. Part of the JSON document.
     """
 
     as_json: bool = option(
@@ -160,9 +160,9 @@ class Output:
     def examine(self, rows: RowCounts, domain: Any, *, ask: bool = True) -> None:
         """Say on stderr how many rows have no value in the range. Ask where it is most of them.
 
-        These are exact counts of raw data, so they stand in no JSON document, and without a
-        terminal, where stderr may be a log, they are written only when a warning is due. There the
-        command goes on: a scheduled job that stops would tell of the data.
+        These are exact counts of raw data, so no JSON document has them. Without a terminal, stderr
+        may be a log, so they are written there only when a warning is due. The command then goes
+        on, because a scheduled job that stops would reveal something about the data.
 
         Raises
         ------
@@ -297,8 +297,8 @@ ENDINGS = (".png", ".svg", ".pdf")
 def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
     """Raise before any work is done, when the output cannot or must not be written.
 
-    A file that is there may be the only copy of what cannot be made again: a survey whose reports
-    are being collected, or the raw data. So it is replaced only when the user says so.
+    An existing file may be the only copy of something irreplaceable: a survey whose reports are
+    being collected, or the raw data. So it is replaced only when the user says so.
 
     Parameters
     ----------

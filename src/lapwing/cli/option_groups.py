@@ -196,9 +196,9 @@ def option(
     Parameters
     ----------
     help : str
-        What it is, for the person who types it.
+        The description in the help.
     metavar : str, optional
-        What stands for its value in the help. A switch has none.
+        The placeholder for its value in the help. A switch has none.
     flags : str
         Its flags, with spaces between. Default: the name of the field. Where it may be true, false
         or left open, its opposite too.

@@ -1,4 +1,4 @@
-"""What an answer counts: people, or with a unit of privacy the rows of its units."""
+"""The unit of counts: people, or rows if there is a unit of privacy."""
 
 from __future__ import annotations
 

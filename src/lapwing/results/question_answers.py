@@ -270,7 +270,7 @@ def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, 
     ----------
     result : Distribution
     asks : sequence of Question or str
-        What is asked. None: what the survey asks.
+        The question. None: the questions of the survey.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What an analyst reads: surveys, their state, tallies and results. Needs a token of a role."""
+"""Routes of an analyst: surveys, their state, tallies and results. Needs a token of a role."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class ComparedQuery(SegmentQuery):
 
 
 class ResultQuery(ComparedQuery):
-    """What is asked of a result."""
+    """Questions put to a result."""
 
     low: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
@@ -148,7 +148,7 @@ class JoinedEpoch(TypedDict):
 
 
 class ResultHead(TypedDict):
-    """What was asked."""
+    """The questions."""
 
     survey: Fingerprint
     name: str

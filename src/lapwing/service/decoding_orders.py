@@ -1,4 +1,4 @@
-"""What is asked of the process that decodes, and what it answers."""
+"""Requests to the decoding process, and its answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEDIA_TYPES: Mapping[Form, str] = {
 
 
 class HonestRange(TypedDict):
-    """What honest devices would give, on average and spread around it."""
+    """Mean and spread expected of honest devices."""
 
     mean: float
     deviation: float
@@ -53,14 +53,14 @@ class Key(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What a result is decoded from."""
+    """Input of a decoded result."""
 
     document: bytes
     tally: Tally
 
 
 class Order(NamedTuple):
-    """What is wanted of one result, of one from several surveys, or of two that are compared."""
+    """Request about one result, one from several surveys, or a comparison of two."""
 
     key: Key
     against: Key | None

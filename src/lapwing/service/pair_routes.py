@@ -1,4 +1,4 @@
-"""What an analyst reads of a survey of two attributes: the document, a table and pictures."""
+"""Routes of surveys of two attributes: the document, a table and pictures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from lapwing.service.results import Question
 
 
 class PairQuery(ComparedQuery):
-    """What is asked of two attributes together."""
+    """Questions about two attributes together."""
 
     ask: Annotated[
         tuple[str, ...],

@@ -61,7 +61,7 @@ _LARGEST_KEPT = 2**22
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked about an epoch of a survey.
+    """Questions about an epoch of a survey.
 
     segment: A segment of the survey, or "other" for reports without one. None: all together.
     against: Another epoch, to compare with.

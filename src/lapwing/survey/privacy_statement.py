@@ -1,4 +1,4 @@
-"""What several surveys, or several rounds of one, cost a person, and saying so in plain words."""
+"""Privacy cost of several surveys or rounds to one person, in plain words."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ class PlannedRelease:
 
     Made by :func:`planned_release`, before the values are looked at.
 
-    loss: What it will cost.
+    loss: Its privacy cost.
     choice: How the mechanism was chosen, where it was chosen from several.
     """
 
@@ -338,7 +338,7 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
 
 
 def decode_release(release: Release, decoder: Decoder | None = None) -> Distribution:
-    """Return the distribution behind a release, by the decoder that suits its mechanism.
+    """Return the estimate from a release, by the decoder that suits its mechanism.
 
     decoder: Default: the one of the mechanism. Of a table by segment each segment is decoded alone.
     returns: Distribution over the symbols, or over the cells of a table.

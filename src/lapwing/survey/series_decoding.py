@@ -111,7 +111,7 @@ def decode_series(
     MismatchError
         When a week is on another domain, is given twice, or its tally is not its survey's.
     ArgumentError
-        When weeks or names are out of order, there are none, or one is no such pair. When
+        When there are no weeks, a week is not such a pair, or weeks or names are out of order. When
         reports are memoized, and so show no changes.
     UnsupportedChannelError
         Of numbers on more than 1024 bins, or of more weeks than memory should hold (512 at 512
@@ -119,9 +119,9 @@ def decode_series(
 
     Notes
     -----
-    Releases of a curator who adds new people to all earlier ones, round after round
-    (:class:`lapwing.mechanisms.RunningPrefixSums`), are no series of weeks: each is about
-    everybody so far.
+    Releases of a curator who adds new people each round
+    (:class:`lapwing.mechanisms.RunningPrefixSums`), are not a series of weeks, because each is
+    about everybody so far.
 
     **Privacy.** Post-processing of what is public already. One person's privacy losses compose
     over the weeks in which they answered: `Series` carries the privacy guarantee of each week, not

@@ -123,7 +123,7 @@ class Survey(Stored):
         often it is sent. So changes of the answers are not seen. Fresh reports show them.
         Default: False.
     question, purpose, owner, contact : str, optional
-        What is asked in words, what the answers are for, who asks, and where to turn to: each of 1
+        The question in words, the purpose of the answers, who asks, and whom to contact. Each has 1
         to 1000 printable characters on one line. Devices show and keep them. They are no part of
         :attr:`fingerprint`. Their own is :attr:`text_fingerprint`, which devices pin. A collector
         takes another text only while no epoch can be answered.
@@ -140,10 +140,10 @@ class Survey(Stored):
     large to list gives HeavyHitters. Pass the decoder, and the checker knows that as well.
 
     **Privacy.** A memoized report hides its first value with epsilon, and anybody's later values
-    entirely, because nothing that is sent depends on them. One report for each value would not do:
-    from which of two reports comes when, one sees that the value changed, and when it came back.
-    It does not hide that two reports are one person's. A long report is hardly ever made twice,
-    so an observer who sees it in two epochs knows that somebody took part in both.
+    entirely, because nothing that is sent depends on them. One report for each value would not be
+    enough, because the sequence of reports would show when the value changed and when it came back.
+    It does not hide that two reports are one person's. A long report is hardly ever made twice, so
+    an observer who sees it in two epochs knows that somebody took part in both.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class Survey(Stored):
 
     @property
     def answers(self) -> str:
-        """What a device keeps of its answers from one epoch to the next.
+        """State that a device keeps from one epoch to the next.
 
         "fresh": nothing, each is randomized again and costs again. "remembered report": the whole
         report. "remembered round": the permanent round of :class:`lapwing.Rappor`.
@@ -307,8 +307,8 @@ class Survey(Stored):
         Warns
         -----
         RowsWarning
-            Of 100 values or more, before anything is randomized: when more than half are missing,
-            unreadable or outside the range, or more than 1% are unreadable.
+            With 100 values or more, when more than half are missing, unreadable or outside the
+            range, or more than 1% are unreadable. It comes before anything is randomized.
         """
         if are_many(values):
             rows = RowCounts()
@@ -371,8 +371,8 @@ class Survey(Stored):
             When another survey asked for the reports, they are not of this survey's randomizer,
             one cannot occur, or a count is not legal. Nothing is counted.
         ArgumentError
-            When there are not as many labels or counts as reports, more than 100,000 different
-            labels, or the minimum is not positive or is given without `by`.
+            When labels or counts are not as many as reports, or more than 100,000 labels differ.
+            When the minimum is not positive or given without `by`.
         TallyError
             When the counts add up to more than 2^53 - 1, or, of a survey that stores reports, to
             more than 2^31.
@@ -466,8 +466,8 @@ class Survey(Stored):
         tally : CountTally or TallyLog
             Of this survey.
         decoder : Decoder or str, optional
-            One, or the name of one without its knobs, such as "least-squares". Default: the
-            recommended one.
+            A decoder, or the name of one with default parameters, such as "least-squares". Default:
+            the recommended one.
         bins : int, optional
             Decode at another number of bins, which must divide the grid of a square wave.
         progress : callable, optional

@@ -60,7 +60,7 @@ class HowShown:
 
     @property
     def request(self) -> AnswerRequest:
-        """What is asked of a result."""
+        """Questions put to a result."""
         return AnswerRequest(level=self.level, target=self.target, curve=self.curve)
 
 

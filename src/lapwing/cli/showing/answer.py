@@ -24,7 +24,7 @@ Rows = Callable[[], Sequence[dict[str, Any]]]
 
 
 class ShownAnswer(NamedTuple):
-    """What a command shows of a result.
+    """Answers that a command shows of a result.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class TableOptions:
         force : bool
             Whether a file that is there may be replaced.
         output : Path, optional
-            What else the command writes.
+            Other files that the command writes.
         """
         if self.table is None:
             return

@@ -1,4 +1,4 @@
-"""What a job is given, as tables that are opened one by one: files, folders, frames, streams.
+"""Inputs of a job as tables that are opened one by one: files, folders, frames, streams.
 
 Nothing is read but names and types. A folder stands for all tables in it, those of its folders
 too. ``country=PT`` as the name of one is a column of all its files, as in partitioned data sets.

@@ -1,4 +1,4 @@
-"""What is read: files by their endings, standard input ("-"), and Arrow's errors as sentences.
+"""Inputs: files by their endings, standard input ("-"), and Arrow's errors as sentences.
 
 Arrow quotes what it read, which may be a person's value. So its messages are not passed on.
 """
@@ -262,7 +262,7 @@ class StreamInUtf8(io.RawIOBase):
 class StreamFromItsStart(io.RawIOBase):
     """A stream of which the start was read already: all of it again, once.
 
-    start: What was read.
+    start: The bytes that were read.
     rest: The stream, from there on.
     """
 

@@ -291,7 +291,7 @@ def check_report_table(
 ) -> bool:
     """Return whether the schema of a table says that it holds reports of this survey.
 
-    metadata: What the schema says besides its columns.
+    metadata: The schema's metadata.
     required: Whether a table that says nothing is refused.
 
     Raises MismatchError when it says that they are of another survey.

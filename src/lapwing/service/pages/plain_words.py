@@ -228,7 +228,7 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
     """Return the errors that so many reports have, and how many a wanted error needs.
 
     reports: That are here.
-    error: What is wanted of the first distance, in (0, 1).
+    error: Target of the first distance, in (0, 1).
     """
     domain, epsilon = survey.randomizer.domain, survey.guarantee.epsilon
     asked: dict[str, Any] = {"questions": survey.questions} if survey.questions else {}
