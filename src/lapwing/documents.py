@@ -370,8 +370,11 @@ def require_plain(document: Any, *, name: str) -> None:
                 _require_texts(value, name)
                 deeper += value.values()
             elif kind in (list, tuple):
-                if set(map(type, value)) <= _NUMBERS:
+                kinds = set(map(type, value))
+                if kinds <= _NUMBERS:
                     _require_numbers(value, name)
+                elif kinds == {str}:
+                    _require_texts(value, name)
                 else:
                     deeper += value
             elif kind is str:
@@ -434,7 +437,8 @@ def _difference(came: Any, wanted: Any, place: str) -> tuple[str, Any, Any] | No
     elif isinstance(came, list | tuple) and isinstance(wanted, list | tuple):
         if len(came) != len(wanted):
             return place, came, wanted
-        if came == wanted and set(map(type, came)) | set(map(type, wanted)) <= _NUMBERS:
+        kinds = {*map(type, came), *map(type, wanted)}
+        if came == wanted and (kinds <= _NUMBERS or kinds == {str}):
             return None
         pairs = (
             (ours, theirs, f"{place}[{number}]")

@@ -91,11 +91,3 @@ class Covariance:
         """
         parts = as_operator(operator).congruence(self.diagonal, self.factor, self.signs)
         return Covariance(*parts)
-
-
-def as_stored(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return columns as a file gives them back, so that a loaded band is the same band.
-
-    Files hold them as float32, one after the other. Sums over them depend on that order.
-    """
-    return np.asfortranarray(columns.astype(np.float32).astype(np.float64))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Self
 
@@ -59,6 +61,64 @@ LARGEST_SUM = 2**63 - 2**12
 
 IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 """Identifier of a payment and its draw of noise."""
+
+
+CHANCE = 1e-9
+"""Probability with which the numbers of two releases agree, from which on they may."""
+
+
+class Drawn(Summed):
+    """Base class of releases, in whose sums each is known by its numbers.
+
+    A copy under another identifier has the same numbers, so it is not added again.
+    """
+
+    digests: Sequence[str]
+
+    def _check_digests(self, releases: int) -> None:
+        """Raise MismatchError unless the digests are of so many releases."""
+        digests = self.digests if isinstance(self.digests, list | tuple) else [None]
+        object.__setattr__(self, "digests", tuple(digests))
+        texts = all(isinstance(each, str) and IDENTIFIER.fullmatch(each) for each in digests)
+        if (
+            not texts
+            or len(set(digests)) < len(digests)
+            or len(digests) > releases * (releases > 1)
+        ):
+            raise MismatchError(
+                "the digests must be 32 lower-case hex digits each, at most one for each release "
+                "of a sum, all different"
+            )
+
+    @abstractmethod
+    def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
+        """Return the numbers, and the noise in each."""
+
+    def digests_with(self, other: Drawn) -> tuple[str, ...]:
+        """Return the digests of a sum. MismatchError when both hold the same numbers."""
+        ours, theirs = self.known_digests, other.known_digests
+        if {*ours} & {*theirs}:
+            raise MismatchError(
+                "the same numbers are in both, under two identifiers. They are copies of one "
+                "release, whose people would count twice. Add it once"
+            )
+        return (*ours, *theirs)
+
+    @cached_property
+    def known_digests(self) -> tuple[str, ...]:
+        """Digests of the releases in it: of its own numbers, where it is no sum.
+
+        Of so few numbers that two releases agree by chance there is none.
+        """
+        if self.digests:
+            return (*self.digests,)
+        drawn = [*self._drawn()]
+        chances = (held.size * math.log(noise.largest_probability) for noise, held in drawn)
+        if sum(chances) > math.log(CHANCE):
+            return ()
+        return (
+            sha256(b"".join(held.astype("<i8").tobytes() for _, held in drawn)).hexdigest()[:32],
+        )
 
 
 class Mechanism(Described):
@@ -295,7 +355,7 @@ class ReleasePart(Declared, FromFields):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Summed, Stored):
+class Release(Drawn, Stored):
     """Release of a central mechanism: its noisy answers, which are public.
 
     Releases of different people by one mechanism add with ``+``. Those of the same people, such as
@@ -316,6 +376,9 @@ class Release(Summed, Stored):
     groups : sequence of int
         Number of parts in each group, in the order of the parts. The parts of one group may be of
         the same people, those of two groups are of different people. Default: each part is a group.
+    digests : sequence of str
+        Of a sum: 32 hex digits for each release in it that no other equals by chance. A copy under
+        another identifier is known by them. Default: empty.
 
     See Also
     --------
@@ -346,6 +409,7 @@ class Release(Summed, Stored):
     parts: Sequence[ReleasePart]
     choices: dict[str, Any] = field(default_factory=dict)
     groups: Sequence[int] = ()
+    digests: Sequence[str] = ()
 
     kind: ClassVar[Kind] = "release"
 
@@ -382,6 +446,7 @@ class Release(Summed, Stored):
                 "or more",
             )
         object.__setattr__(self, "groups", groups)
+        self._check_digests(len(self.parts))
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
             raise MismatchError(
@@ -422,6 +487,9 @@ class Release(Summed, Stored):
             summed=self._groups if len(self.parts) > 1 else (),
             standing=weakest_standing(*(part.standing for part in self.parts)),
         )
+
+    def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
+        return [(self.parts[0].noise, self.answers)] if len(self.parts) == 1 else []
 
     @property
     def _groups(self) -> Sequence[int]:
@@ -502,6 +570,7 @@ class Release(Summed, Stored):
         known = {part.identifier for part in self.parts}
         if known & {part.identifier for part in other.parts}:
             raise MismatchError("the same release is in both. It would count its people twice")
+        digests = self.digests_with(other)
         if self.answers.size != other.answers.size:
             raise MismatchError("releases can be added only when they hold equally many answers")
         # Beyond 64 bits NumPy wraps without a word.
@@ -516,6 +585,7 @@ class Release(Summed, Stored):
             self.answers + other.answers,
             [*self.parts, *other.parts],
             groups=[*self._groups, *other._groups] if self.groups or other.groups else (),
+            digests=digests,
         )
 
     @classmethod
@@ -595,6 +665,7 @@ class Release(Summed, Stored):
             "parts": [part.to_document() for part in self.parts],
             "choices": self.choices,
             **({"groups": list(self.groups)} if self.groups else {}),
+            **({"digests": list(self.digests)} if self.digests else {}),
         }
 
     @classmethod
@@ -619,7 +690,7 @@ class Release(Summed, Stored):
         """
         require_format(document, name="lapwing-release", version=VERSION)
         keys = {"format", "version", "mechanism", "domain", "answers", "parts", "choices"}
-        require(document, keys | (document.keys() & {"groups"}), name="a release")
+        require(document, keys | (document.keys() & {"groups", "digests"}), name="a release")
         answers, parts, choices = document["answers"], document["parts"], document["choices"]
         groups = document.get("groups", [])
         whole = isinstance(answers, list) and isinstance(parts, list) and isinstance(choices, dict)
@@ -643,6 +714,7 @@ class Release(Summed, Stored):
                 [ReleasePart.from_document(part) for part in parts],
                 choices,
                 groups,
+                document.get("digests", ()),
             )
             mechanism.verify(found)
             outputs, held = found.channel.blocks[0].outputs, found.blocks[0].size

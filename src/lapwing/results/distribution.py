@@ -18,7 +18,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain, one_for_each_symbol, require_domain
 from lapwing.protocol.domains.domain_answers import (
     to_places,
     to_points,
@@ -47,7 +47,6 @@ from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import (
     counts_of_values,
     drawn_values,
-    one_for_each_symbol,
     share_symbol,
 )
 from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few

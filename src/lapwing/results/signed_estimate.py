@@ -19,14 +19,13 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, one_for_each_symbol
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.domains.ranges import Closed, bin_of_low, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
-from lapwing.results.symbols import one_for_each_symbol
 from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
 from lapwing.stored_fields import FromFields, StoredArray
 

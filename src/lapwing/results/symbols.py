@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError, kind_of
-from lapwing.linear.arrays import Values, Vector, as_numbers
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.linear.arrays import Values, Vector
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_points, to_values
 from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.ranges import held_values
@@ -85,22 +85,6 @@ def counts_of_values(values: Values, domain: Domain) -> tuple[NDArray[np.int64],
     if domain.missing_index is None:
         counts[whole.missing_index] = 0
     return counts, whole
-
-
-def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
-    """Return a copy of the masses: float64 [domain.size].
-
-    Raises ArgumentError unless there is one for each symbol.
-    """
-    require_domain(domain)
-    copied = as_numbers(mass, name="mass").copy()
-    if copied.shape != (domain.size,):
-        raise ArgumentError(
-            "mass",
-            f"must have one entry for each of the {domain.size} symbols",
-            f"shape {copied.shape}",
-        )
-    return copied
 
 
 _SHOWN = 60

@@ -17,7 +17,7 @@ import numpy as np
 from lapwing.declared import AtLeastOne, Declared, From
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector, short_repr
-from lapwing.linear.covariance import Covariance, as_stored
+from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.random_walk import (
     NOTHING,
@@ -28,7 +28,7 @@ from lapwing.linear.random_walk import (
     smoothed,
     without_own,
 )
-from lapwing.results.uncertainty import Kind, Uncertainty, Variants
+from lapwing.results.uncertainty import Kind, Uncertainty, Variants, as_stored
 from lapwing.stored_fields import UNSTORED, FromFields, StoredArray
 
 Walked: TypeAlias = Kind | Literal["between"]

@@ -16,7 +16,7 @@ from lapwing.decoders.releases.label_shares import CountedShares, noise_of_count
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
 from lapwing.decoders.series.walk_model import found_changes
-from lapwing.decoders.unbiased.linear_estimate import WHOLE, linear_estimate
+from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -33,7 +33,7 @@ from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.series import ALONE, Errors, Series, SeriesWeek, laws_between
 from lapwing.results.series_change import SeriesChange, Shift
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import WHOLE, Uncertainty
 from lapwing.results.week_names import check_names, with_missing
 from lapwing.survey.publication import Publication
 from lapwing.survey.survey import Survey, unit_entry
@@ -285,7 +285,7 @@ def _of_release(release: Release, name: str) -> ReadWeek:
             "histogram-query and label-counts"
         )
     release.mechanism.verify(release)
-    parts = tuple(sorted(part.identifier for part in release.parts))
+    parts = (*sorted(part.identifier for part in release.parts), *release.known_digests)
 
     def alone() -> Distribution:
         decoder = release_decoder(release.mechanism, release.domain)

@@ -23,7 +23,6 @@ from lapwing.decoders.series.change_points import (
     without_finer,
 )
 from lapwing.decoders.series.walk_decoder import smooth_series
-from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.documents import (
     Stored,
     fingerprint,
@@ -466,12 +465,8 @@ class Watch(Declared, FromFields, Stored):
         columns, shape = self._columns()
         looks = self._looks()
         mean, covariance = moved_by([look for _, look in looks], told.begun, shape)
-        law = Uncertainty(
-            columns @ mean,
-            *compressed(columns @ covariance @ columns.T),
-            self.pilot,
-            1,
-            METHOD,
+        law = Uncertainty.of_covariance(
+            columns @ mean, columns @ covariance @ columns.T, self.pilot, 1, METHOD
         )
         report = len(self.changes) + 1
         level = 1 - self.alpha / (report * (report + 1))

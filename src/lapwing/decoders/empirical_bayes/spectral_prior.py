@@ -25,7 +25,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lapwing.declared import Declared, From
-from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, warn_when_weak
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, Cells, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, whole_answer
 from lapwing.decoders.empirical_bayes.gaussian_model import (
@@ -36,18 +36,16 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
 )
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
-from lapwing.decoders.unbiased.linear_estimate import RANK, compressed, triangular, warn_when_weak
 from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.covariance import as_stored
 from lapwing.linear.operators.sums import running_sums
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.spread_law import Spread, SpreadLaw
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import RANK, Uncertainty, Variants, as_stored, triangular
 
 POINTWISE = (4.0, 1.0)
 
@@ -91,8 +89,8 @@ def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Unce
     floor: Covariance that is always allowed, float64 [size, size], see :func:`always_allowed`.
     """
     laws = {
-        one.name: Uncertainty(
-            one.center, *compressed(one.covariance), evidence.pilot, evidence.reports, METHOD
+        one.name: Uncertainty.of_covariance(
+            one.center, one.covariance, evidence.pilot, evidence.reports, METHOD
         )
         for one in widened_posteriors(evidence, fitted, floor)
     }
@@ -333,7 +331,7 @@ def density_law(
         return None
     prior += most * (share * fine + np.diag(ends))
     center, covariance = _error_laws(evidence, fitted.mean, prior)["empirical"]
-    return Uncertainty(center, *compressed(covariance), evidence.pilot, evidence.reports, METHOD)
+    return Uncertainty.of_covariance(center, covariance, evidence.pilot, evidence.reports, METHOD)
 
 
 _FREE = 256

@@ -19,13 +19,11 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer
 from lapwing.decoders.empirical_bayes.spectral_prior import METHOD, POINTWISE, SIMULTANEOUS
-from lapwing.decoders.unbiased.linear_estimate import RANK, triangular
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.covariance import as_stored
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.sums import running_sums
 from lapwing.results.spread_law import Spread, SpreadLaw
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import RANK, Uncertainty, Variants, as_stored, triangular
 
 FINE = 4200
 """Most symbols whose matrices are held: 4096 bins take 0.5 GB and 3 s."""

@@ -24,7 +24,6 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.series.walk_model import Walk, Week, learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.covariance import as_stored
 from lapwing.linear.random_walk import (
     Filtered,
     PseudoMeasurement,
@@ -33,7 +32,7 @@ from lapwing.linear.random_walk import (
     smoothed,
 )
 from lapwing.linear.random_walk import without_own as without
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, as_stored
 from lapwing.results.walk_errors import Walked, WalkErrors, WeekErrors, Wider, root_of
 
 PASSES = 2
