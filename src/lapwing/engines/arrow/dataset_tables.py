@@ -234,7 +234,8 @@ def _tables_in_memory(dataset: Any, decimal: Decimal | None) -> list[Table]:
         return [_in_memory(_Stream(stream.schema, stream), decimal)]
     raise ArgumentError(
         "the input must be a file, a folder, a pattern, an address, a list of these, or a table, "
-        f"got {kind_of(dataset)}. A table is one of pyarrow, polars or pandas, or has Arrow's C stream"
+        f"got {kind_of(dataset)}. A table is one of pyarrow, polars or pandas, or has Arrow's C "
+        "stream"
     )
 
 
