@@ -49,6 +49,8 @@ def test_marks_and_joints_are_noticed() -> None:
         return [rule for rule, _ in broken(text)]
 
     assert rules("x must be a survey, it is a tally") == ["comma splice"]
+    assert rules("x must be one of a, b or c, the one at position x is not") == ["comma splice"]
+    assert rules("x must be a survey, but the one at position x is not") == []
     assert rules("If x is a survey, it is refused.") == []
     assert rules("It covers 95 % of them.") == ["percent"] and rules("It covers 95% of them.") == []
     assert rules("At .5 it fails.") == ["leading zero"] and rules("At 0.5 it fails.") == []

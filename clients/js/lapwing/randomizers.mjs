@@ -464,5 +464,5 @@ export function groupsOf(derived, count) {
 }
 
 function requireReport(condition, must) {
-  if (!condition) throw new ReportError(`a report must ${must}, this one does not`);
+  if (!condition) throw new ReportError(`a report must ${must}, but this one does not`);
 }

@@ -180,7 +180,7 @@ function requireFingerprint(document, wanted) {
   );
   demand(
     wanted === undefined || wanted === fingerprint,
-    `survey ${String(wanted).slice(0, 12)} was asked for, this is ${fingerprint.slice(0, 12)}`,
+    `survey ${String(wanted).slice(0, 12)} was asked for, but this is ${fingerprint.slice(0, 12)}`,
   );
 }
 

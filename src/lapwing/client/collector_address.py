@@ -627,8 +627,8 @@ def check_size(survey: Survey) -> None:
 
 
 _TOO_MANY = (
-    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, this one has more. Use fewer bins, "
-    "or a hashing randomizer"
+    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, but this one has more. Use fewer "
+    "bins, or a hashing randomizer"
 )
 
 

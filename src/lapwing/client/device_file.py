@@ -206,8 +206,8 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version != VERSION:
         raise FormatError(
-            f"device files of version {VERSION} can be read, {path.name} says {version}. Update "
-            "lapwing"
+            f"device files of version {VERSION} can be read, but {path.name} says {version}. "
+            "Update lapwing"
         )
 
 

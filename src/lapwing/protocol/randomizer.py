@@ -399,7 +399,7 @@ def refuse(faults: Iterable[Fault]) -> None:
     if fault is not None:
         position = int(fault.positions[0])
         raise ReportError(
-            f"{fault.reason}, the one at position {position} {fault.failure}. "
+            f"{fault.reason}, but the one at position {position} {fault.failure}. "
             "The batch was not counted",
             position=position,
         )
@@ -465,7 +465,7 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
         )
     if reports.fingerprint != fingerprint:
         raise MismatchError(
-            f"these reports were made by randomizer {reports.fingerprint[:12]}, this one is "
+            f"these reports were made by randomizer {reports.fingerprint[:12]}, but this one is "
             f"{fingerprint[:12]}. Tally them with the survey that asked for them"
         )
     if reports.width != width:

@@ -90,7 +90,7 @@ class Order(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """An answer: these must be sent along, they are not kept here."""
+    """An answer: these must be sent along, because they are not kept here."""
 
     keys: tuple[Key, ...]
 

@@ -544,7 +544,7 @@ def publish_round(
     running = made.mechanism
     if not isinstance(running, RunningPrefixSums):
         raise ArgumentError(
-            f"only a release by running-prefix-sums has rounds, {before.name} is by "
+            f"only a release by running-prefix-sums has rounds, but {before.name} is by "
             f"{running.name}. Merge releases of other mechanisms: lapwing merge"
         )
     if len(rounds) != len(made.parts) + 1:

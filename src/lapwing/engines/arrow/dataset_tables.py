@@ -356,7 +356,7 @@ def _arrow_column(column: Any, name: str) -> Any:
         kinds = [None if absent else type(cell) for cell, absent in cells]
         first = next((kind for kind in kinds if kind is not None), None)
         other = [row for row, kind in enumerate(kinds, 1) if kind not in (first, None)]
-        which = f", the one in row {other[0]} is of another" if other else " that Arrow knows"
+        which = f", but the one in row {other[0]} is of another" if other else " that Arrow knows"
         message = (
             f"the column {name!r} of the table must hold cells of one kind{which}. Convert the "
             "column first"

@@ -448,7 +448,7 @@ class ExactCounts(Summed):
         if found._header() != header:
             raise FormatError(
                 f"the header of {path.name} must be the canonical JSON of a curator's domain, "
-                "this one is spelled in another way. It was made by other software"
+                "but this one is spelled in another way. It was made by other software"
             )
         return found
 
