@@ -62,7 +62,7 @@ export class Survey {
   randomizeAll(values: Iterable<Value>): Uint8Array;
   /** Return the report that these 64-bit words make of an input: what test vectors pin. */
   fromWords(input: number, words: Iterable<bigint | string>): Uint8Array;
-  /** Refuse a report that no device can have sent: ReportError. */
+  /** Refuse a report that no device could have sent: ReportError. */
   checkReport(report: Uint8Array): void;
   /** Return the number of a segment in batches: 0 for "other" and for one that is not declared. */
   segmentNumber(label?: string | null): number;
@@ -238,7 +238,7 @@ export class PrivacyError extends LapwingError {}
 export class BudgetError extends PrivacyError {}
 /** A document or a batch that is foreign, damaged, or not in its canonical spelling. */
 export class FormatError extends LapwingError {}
-/** A report that this survey's randomizer cannot have sent. */
+/** A report that this survey's randomizer could not have sent. */
 export class ReportError extends LapwingError {}
 /** A survey that asks for a randomizer that this module lacks. */
 export class UnsupportedError extends LapwingError {}

@@ -454,7 +454,7 @@ def fill_reports(
 def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np.uint8]:
     """Return the bytes of a batch that is of this randomizer.
 
-    Raises ArgumentError when it is no batch of reports.
+    Raises ArgumentError when it is not a batch of reports.
     Raises MismatchError when another randomizer made it.
     Raises ReportError when its records have another width.
     """

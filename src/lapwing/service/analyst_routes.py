@@ -228,14 +228,14 @@ async def show_tally(request: Request, query: SegmentQuery) -> Response:
 @endpoint(
     "GET",
     SURVEY + "/alarms/{epoch}",
-    "Whether honest devices can have sent the reports",
+    "Whether honest devices could have sent the reports",
     *DECODED,
     role="analyst",
     query=SegmentQuery,
     answers={200: json_of("The alarm.", AlarmDocument)},
 )
 async def show_alarm(request: Request, query: SegmentQuery) -> Response:
-    """Return whether honest devices can have sent the reports."""
+    """Return whether honest devices could have sent the reports."""
     collector, kept = found_survey(request)
     epoch = request.path_params["epoch"]
     return json_answer(await collector.results.alarm(kept, epoch, query.segment))

@@ -11,7 +11,7 @@ from lapwing.results.uncertainty import Target
 Form = Literal["json", "csv", "svg", "png"]
 
 Wanted = Literal["json", "csv", "svg", "png", "alarm"]
-"""A result in one of its forms, or whether honest devices can have sent the reports."""
+"""A result in one of its forms, or whether honest devices could have sent the reports."""
 
 MEDIA_TYPES: Mapping[Form, str] = {
     "json": "application/json",
@@ -29,7 +29,7 @@ class HonestRange(TypedDict):
 
 
 class AlarmDocument(TypedDict):
-    """Whether honest devices can have sent the reports."""
+    """Whether honest devices could have sent the reports."""
 
     sounds: bool
     sentence: str

@@ -137,7 +137,7 @@ class Results:
             self._askers.submit(process.start)
 
     def stop(self) -> None:
-        """End the processes. Callers that wait for a result are told to come again."""
+        """End the processes. Callers that wait for a result are told to retry."""
         for process in self._processes:
             process.stop()
         self._askers.shutdown(wait=True)
@@ -199,7 +199,7 @@ class Results:
         return content.encode() if isinstance(content, str) else content
 
     async def alarm(self, kept: KeptSurvey, epoch: str, segment: str | None) -> dict[str, Any]:
-        """Return whether honest devices can have sent the reports, as JSON values.
+        """Return whether honest devices could have sent the reports, as JSON values.
 
         Raises ProblemError as of :meth:`document`. Also of a randomizer whose reports cannot be
         told from fabricated ones ("cannot-be-said").

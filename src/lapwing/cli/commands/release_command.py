@@ -243,7 +243,7 @@ def release(
     """A private distribution of a column, published once.
 
     Values outside the bounds are clipped, or counted below and above where the domain says so.
-    Values that are no label are missing, unless the domain names a label for them. Missing values
+    Values that are not labels are missing, unless the domain names a label for them. Missing values
     get a share of their own. Polynomial-projection, matching-pursuit and adaptive-quantiles count
     them at the upper end. The output is public. Releases of different people can be merged.
 
