@@ -65,7 +65,7 @@ class AskedNumbers:
         """Refuse what the domain cannot answer."""
         domain, asked = within(self.domain), self.question
         if isinstance(asked, Curve):
-            raise ArgumentError("the curve has no numbers of its own, so it is no part")
+            raise ArgumentError("the curve has no numbers of its own, so it is not a part")
         if not domain.ordered and not (isinstance(asked, Share) and asked.label is not None):
             raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
         if domain.circular and isinstance(asked, Mean | Quantile):

@@ -383,7 +383,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         present = present_cells(self.domain, ranges)
         held = float((self.table * present).sum())
         if held <= 0:
-            raise ArgumentError("nobody has values on the axes named, so no share is defined")
+            raise ArgumentError("nobody has values on the named axes, so no share is defined")
         return min(float((self.table * weights * present).sum()) / held, 1.0)
 
     def probability_interval(

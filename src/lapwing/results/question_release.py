@@ -241,7 +241,7 @@ class QuestionRelease(Drawn, Declared, FromFields, Stored):
             )
         standings = [part.standing for part in self.curve.parts]
         if weakest_standing(self.standing, *standings) != self.standing:
-            raise MismatchError("the answers must state the standing of their curve")
+            raise MismatchError("the answers must state the same verification as their curve")
 
     def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
         alone = len(self.identifiers) == 1
