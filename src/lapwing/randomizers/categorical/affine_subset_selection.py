@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne, check_fields
+from lapwing.declared import AtLeastOne
 from lapwing.linear.binary_field import BinaryField, binary_field
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
@@ -335,12 +335,10 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
 
-    def __post_init__(self) -> None:
-        """Check the size, then what all such randomizers check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Check the size against the elements."""
         if self.size is not None:
             check_whole("size", self.size, low=1, high=self._elements - 1)
-        super().__post_init__()
 
     @cached_property
     def _bits(self) -> int:
