@@ -30,12 +30,8 @@ Reader = Callable[[Any], Any]
 class From:
     """Range of a number.
 
-    Parameters
-    ----------
-    least, most : int or float
-        Ends of the range. By default it has no upper end.
-    without : {"", "least", "most", "both"}
-        Ends that do not belong to it. Default: "", for none.
+    least, most: Ends of the range. By default it has no upper end.
+    without: {"", "least", "most", "both"}. Ends that do not belong to it. Default: "", for none.
 
     Examples
     --------
@@ -71,12 +67,8 @@ class From:
 class Read:
     """A value that a function reads, and refuses in its own words.
 
-    Parameters
-    ----------
-    function : callable
-        Takes the value and returns the one to be kept.
-    words : str
-        Requirement, as the end of a sentence. Default: none.
+    function: Takes the value and returns the one to be kept.
+    words: Requirement, as the end of a sentence. Default: none.
     """
 
     function: Reader
@@ -306,12 +298,8 @@ _PLAIN: dict[Any, Reader] = {
 def requirement(hint: Any, *, typed: bool = False) -> str:
     """Return the requirement of an annotation, as the end of a sentence. It does not offer None.
 
-    Parameters
-    ----------
-    hint : type
-        Annotation of a field.
-    typed : bool
-        Whether the sentence is for a terminal, where words have no quotes. Default: False.
+    hint: Annotation of a field.
+    typed: Whether the sentence is for a terminal, where words have no quotes. Default: False.
 
     Examples
     --------

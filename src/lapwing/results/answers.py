@@ -622,14 +622,7 @@ def _band(band: Band | DifferenceBand | None) -> BandDocument | None:
 
 
 def number_row(value: float, ends: tuple[float, float] | None, domain: Domain) -> NumberRow:
-    """Return a number with the ends of its interval, each a number or beyond an end of the range.
-
-    Parameters
-    ----------
-    value : float
-    ends : (float, float), optional
-    domain : Domain
-    """
+    """Return a number with the ends of its interval, each a number or beyond the range."""
     row: NumberRow = {"value": None, "low": None, "high": None}
     numbers = (
         {"value": value} if ends is None else {"value": value, "low": ends[0], "high": ends[1]}

@@ -27,15 +27,10 @@ class SquaredDeviation(Declared):
 
     Its range is public, because it follows from the domain and the mean that was sent back.
 
-    Parameters
-    ----------
-    domain : Interval or Integers
-        Domain of the first round.
-    center : float
-        Mean that was sent back, in the unit of the domain. It is moved to the nearest point of the
-        domain.
-    bins : int
-        Bins of the grid of squared deviations. Rounding to the middle of a bin moves the variance
+    domain: Domain of the first round.
+    center: Mean that was sent back, in the unit of the domain. It is moved to the nearest point of
+        the domain.
+    bins: Bins of the grid of squared deviations. Rounding to the middle of a bin moves the variance
         by at most half a bin. Default: 4096.
 
     Examples

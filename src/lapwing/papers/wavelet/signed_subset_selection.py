@@ -184,16 +184,12 @@ class SignedSubsetSelection(NearAndFar[CountTally]):
     A report is a set of `size` coordinates with signs. It holds the true coordinate with the true
     sign more often than any other.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain of the values, of any kind, with an even number of 2 to 2^21 categories. Category
+    domain: Domain of the values, of any kind, with an even number of 2 to 2^21 categories. Category
         ``2k`` is +e_k and ``2k + 1`` is -e_k.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
-    size : int, optional
-        Number m of coordinates in a set, in 1..d. Size 1 is generalized randomized response on the
-        ``2 d`` categories. Default: the size of least variance, :func:`optimal_members`.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
+        Fraction.
+    size: Number m of coordinates in a set, in 1..d. Size 1 is generalized randomized response on
+        the ``2 d`` categories. Default: the size of least variance, :func:`optimal_members`.
 
     Notes
     -----

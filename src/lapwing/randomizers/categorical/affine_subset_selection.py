@@ -43,12 +43,8 @@ _PEOPLE_PER_PAIR = 16
 class AffineSets:
     """The sets of one size.
 
-    Parameters
-    ----------
-    bits : int
-        Bits k of an element, in 1..16. There are 2^k elements.
-    members : int
-        Elements in a set, in 1..2^k - 1.
+    bits: Bits k of an element, in 1..16. There are 2^k elements.
+    members: Elements in a set, in 1..2^k - 1.
     """
 
     bits: int
@@ -233,11 +229,7 @@ MOST_CELLS = 2**16
 class AffineReports:
     """Reports that are the code of an affine set, checked and counted by what is in the sets.
 
-    Parameters
-    ----------
-    symbols : int
-        Elements that are counted: the first ones.
-    family : AffineSets
+    symbols: Elements that are counted: the first ones.
     """
 
     symbols: int

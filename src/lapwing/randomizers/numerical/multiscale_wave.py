@@ -58,12 +58,9 @@ SUBSETS = (8, 16, 64, WHOLE)
 class MixtureRow:
     """The default mixture at one epsilon: the same four waves and four subsets at every epsilon.
 
-    Parameters
-    ----------
-    multiples, waves : tuple of float
-        Width of each wave as a multiple of the mutual-information width, and its share.
-    subsets : tuple of float
-        Share of each of :data:`SUBSETS`, 0 for none. All shares of a row sum to 1.
+    multiples, waves: Width of each wave as a multiple of the mutual-information width, and its
+        share.
+    subsets: Share of each of :data:`SUBSETS`, 0 for none. All shares of a row sum to 1.
     """
 
     multiples: tuple[float, ...]

@@ -270,17 +270,11 @@ class SquareWave(TwoLevel):
     def _channel_at(self, bins: int) -> Channel:
         """Return the channel for decoding the same tally at another number of bins.
 
-        Parameters
-        ----------
-        bins : int
-            A divisor of the grid.
+        bins: A divisor of the grid.
 
-        Raises
-        ------
-        ArgumentError
-            When it does not divide the grid, or the domain has atoms or a missing bin.
-        DomainError
-            When the domain counts values outside, and these are not its own bins.
+        Raises ArgumentError when it does not divide the grid, or the domain has atoms or a missing
+        bin.
+        Raises DomainError when the domain counts values outside, and these are not its own bins.
         """
         if self.domain.outside_indices and bins == getattr(self.domain, "bins", None):
             return self.channel
