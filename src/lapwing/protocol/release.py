@@ -552,11 +552,8 @@ class Release(Drawn, Stored):
 
         Nobody may be in both. Releases of the same people add with :meth:`sum_of`.
 
-        Raises
-        ------
-        MismatchError
-            When the domains, mechanisms or neighbor relations differ, the mechanism is not linear,
-            a part is in both, or a sum does not fit 64 bits.
+        Raises MismatchError when the domains, mechanisms or neighbor relations differ, the
+        mechanism is not linear, a part is in both, or a sum does not fit 64 bits.
         """
         if not isinstance(other, Release):
             return NotImplemented

@@ -483,15 +483,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         check_whole("size", size, low=0, high=2**40, error=ArgumentError)
         return drawn_values(self.domain, self.mass, size, generator_of(rng))
 
-    def _in_numbers(self) -> Distribution:
-        """Return the same distribution of plain numbers: of days, or of seconds.
-
-        All of its answers are floats, to calculate with.
-        """
-        if self.domain.unit == "number":
-            return self
-        return replace(self, domain=replace(self.domain, unit="number"))  # type: ignore[type-var]
-
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
         """Values that many people hold exactly, from left to right. It is empty for categories.
@@ -502,11 +493,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         atom, because no report says where in the bin it is.
         """
         return () if is_small(self) else atoms_at(self, 0.95)
-
-    @property
-    def _missing_share(self) -> float:
-        """Share of people whose value is missing. 0 when the domain declares no such symbol."""
-        return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
 
     @unless_few
     def share(self, label: Any, *, among: Among = "all") -> float:

@@ -94,16 +94,10 @@ def pure_epsilon(promise: Promise) -> Fraction:
 class QuestionPart(Declared, FromFields):
     """The answer to one question, as it was released.
 
-    Parameters
-    ----------
-    question : Question
-        Question of :mod:`lapwing.questions`, but for the curve.
-    share : Fraction
-        Share of the budget, above 0 and at most 1.
-    noise : Noise
-        Noise of each number. Quantiles take it folded, which is geometric noise.
-    answers : numpy.ndarray
-        Noisy numbers of each segment: int64. Those of quantiles are chosen bins.
+    question: Question of :mod:`lapwing.questions`, but for the curve.
+    share: Share of the budget, above 0 and at most 1.
+    noise: Noise of each number. Quantiles take it folded, which is geometric noise.
+    answers: Noisy numbers of each segment: int64. Those of quantiles are chosen bins.
     """
 
     question: AskedField

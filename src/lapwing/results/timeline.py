@@ -34,7 +34,7 @@ from lapwing.results.plotting import (
 )
 from lapwing.results.rounding import count_text, level_text
 from lapwing.results.steps import Detail, check_detail, shared_steps
-from lapwing.results.symbols import measured_in, values_of
+from lapwing.results.symbols import in_numbers, measured_in, values_of
 from lapwing.results.unanswered import reason_of
 
 _COLUMNS = 6
@@ -106,8 +106,8 @@ def quantile_timeline(
             if week is None:
                 continue
             domain = week.domain
-            value = float(week._in_numbers().quantile(probability))
-            ends = week._in_numbers().quantile_interval(probability, level=level, target=target)
+            value = float(in_numbers(week).quantile(probability))
+            ends = in_numbers(week).quantile_interval(probability, level=level, target=target)
             # Outside the range a quantile has no place; its interval is drawn up to the end.
             low, high = np.clip(ends or (value, value), domain.left[0], domain.right[-1])
             rows[:, number] = value if math.isfinite(value) else math.nan, low, high

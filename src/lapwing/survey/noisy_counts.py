@@ -252,14 +252,9 @@ def warn_of_altered(counts: Numbers, noise: StatedNoise, scale: float) -> None:
 def clipping_chance(counts: Numbers, noise: StatedNoise, scale: float) -> float:
     """Return a bound of the probability of so many zeros and no negative count, unaltered.
 
-    Parameters
-    ----------
-    counts : numpy.ndarray
-        Whole numbers, none below zero, float64 [n].
-    noise : str
-        Its shape is used.
-    scale : float
-        Of the noise, in people. Above 50 it is taken as 50.
+    counts: Whole numbers, none below zero, float64 [n].
+    noise: Its shape is used.
+    scale: Of the noise, in people. Above 50 it is taken as 50.
 
     Notes
     -----
