@@ -63,11 +63,25 @@ IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 """Identifier of a payment and its draw of noise."""
 
 
+def stated_identifier(content: Any) -> str:
+    """Return the identifier of noisy counts that another library made.
+
+    It is the same for the same counts, and says by itself whose they are: the second half follows
+    from the first. Of a random identifier it does with probability 2^-64.
+    """
+    head = fingerprint(content)[:16]
+    return head + _stated_half(head)
+
+
+def _stated_half(head: str) -> str:
+    return sha256(f"stated {head}".encode()).hexdigest()[:16]
+
+
 CHANCE = 1e-9
 """Probability with which the numbers of two releases agree, from which on they may."""
 
 
-class Drawn(Summed):
+class SummedRelease(Summed):
     """Base class of releases, in whose sums each is known by its numbers.
 
     A copy under another identifier has the same numbers, so it is not added again.
@@ -94,7 +108,7 @@ class Drawn(Summed):
     def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
         """Return the numbers, and the noise in each."""
 
-    def digests_with(self, other: Drawn) -> tuple[str, ...]:
+    def digests_with(self, other: SummedRelease) -> tuple[str, ...]:
         """Return the digests of a sum. MismatchError when both hold the same numbers."""
         ours, theirs = self.known_digests, other.known_digests
         if {*ours} & {*theirs}:
@@ -352,10 +366,15 @@ class ReleasePart(Declared, FromFields):
             raise ArgumentError("people", "must be None where their number is secret")
         if not IDENTIFIER.fullmatch(self.identifier):
             raise ArgumentError("identifier", "must be 32 lower-case hex digits")
+        of_another = self.identifier[16:] == _stated_half(self.identifier[:16])
+        if of_another != (self.standing == "stated"):
+            raise ArgumentError(
+                "standing", "must be 'stated' for another library's counts, and for no others"
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Drawn, Stored):
+class Release(SummedRelease, Stored):
     """Release of a central mechanism: its noisy answers, which are public.
 
     Releases of different people by one mechanism add with ``+``. Those of the same people, such as
