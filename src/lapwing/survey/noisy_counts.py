@@ -22,7 +22,8 @@ from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.release import LARGEST_ANSWER, Release, ReleasePart, stated_identifier
+from lapwing.protocol.messages.release_identity import stated_identifier
+from lapwing.protocol.release import LARGEST_ANSWER, Release, ReleasePart
 from lapwing.survey.publication import Publication
 
 StatedNoise = Literal["laplace", "gaussian", "discrete-laplace", "discrete-gaussian"]
