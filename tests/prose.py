@@ -70,7 +70,7 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r"^ *(\||#|>>>|\.\.\.|:::|\.\. |:[\w-]+: ).*$", "\n", text, flags=re.M)
     text = re.sub(r"^ *\S+ : .*$", "\n", text, flags=re.M)  # names and types of parameters
     # Code may begin a sentence.
-    text = re.sub(r"(\{[\w:]+\})?(``.*?``|`[^`]*`)", "Code", text, flags=re.S)
+    text = re.sub(r"(\{[\w:]+\})?(``.+?``|`(?:[^`\n]|\n(?! *\n))+`)", "Code", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"^ *([-*]|\d+\.) ", "\n\n", text, flags=re.M)
     for paragraph in re.split(r"\n\s*\n", text):
