@@ -30,8 +30,9 @@ MINUS = re.compile(r"\b(first|after|pandemic|later) less (before|the (first|seco
 SPLICE = re.compile(
     r"^(?!(?:If|When|Where|While|Because|Since|As|After|Before|With|Without|Although|Though|Once"
     r"|Until|Unless|In|On|At|For|From|By|Of|To|Whether|Here|Then|So|But|And|Or)\b)[^,:(]*\b(?:is|are"
-    r"|has|have|holds?|must|may|can|cannot|takes?|needs?)\b[^,:(]*, (?:it|they|this|these|there)"
-    r" (?:is|are|has|have|holds?|must|may|can|cannot|takes?|needs?|says?)\b"
+    r"|has|have|holds?|must|may|can|cannot|takes?|needs?)\b[^:]*, (?:it|they|this|this one|these"
+    r"|there|the one (?:at|in) \w+ x|x|nothing) (?:is|are|was|does|do|has|have|holds?|must|may|can"
+    r"|cannot|takes?|needs?|says?)\b"
 )
 """Two sentences that only a comma joins: "x must be whole, it is a string"."""
 
@@ -82,7 +83,8 @@ def sentences(text: str) -> Iterator[str]:
     # Code may begin a sentence.
     text = re.sub(r"(\{[\w:]+\})?(``.+?``|`(?:[^`\n]|\n(?! *\n))+`)", "Code", text)
     text = re.sub(r"(?<!\w)'[^'\n]+'(?!\w)", "Code", text)
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"!\[([^\]]*)\]\([^)]*\)", r"\n\n\1\n\n", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"^ *([-*]|\d+\.) ", "\n\n", text, flags=re.M)
     for paragraph in re.split(r"\n\s*\n", text):
         words = " ".join(paragraph.split())
@@ -129,7 +131,7 @@ def texts() -> Iterator[tuple[str, str]]:
     pages = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")]
     pages += [ROOT / "benchmarks" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for page in pages:
-        text = page.read_text("utf-8")
+        text = re.sub(r"(?<=\n\n)( {4}.*\n)+(?=\n)", "", page.read_text("utf-8"))  # code
         yield page.relative_to(ROOT).as_posix(), "\n\n".join([text, *cells(text)])
     modules = [path for folder in ("src", "examples") for path in (ROOT / folder).rglob("*.py")]
     for path in sorted(modules):
@@ -153,29 +155,32 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
                 yield re.sub(r"^ *\*{,2}\w+(, \*{,2}\w+)*: ", "\n\n", text, flags=re.M)
 
 
-SHOWN = {
-    *("warn", "caution", "option", "argument"),
-    *("set_title", "set_xlabel", "set_ylabel", "suptitle"),
-}
-"""Functions whose strings people read: warnings, helps, and the words of pictures."""
+NO_SENTENCE = re.compile(r"[A-Z]{4,} |-src |charset=|</|(\b\w{1,3} ){20}")
+"""SQL, headers, markup and packed tables."""
 
 
 def messages(tree: ast.Module) -> Iterator[str]:
-    """Return the texts of errors, warnings, helps and pictures; what is filled in is one word."""
+    """Return the strings of a module that have words for people: errors, warnings, notes, helps.
+
+    What is filled in is one word. Docstrings are left out.
+    """
+    inner = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr | ast.Expr)
+        for part in (node.values if isinstance(node, ast.JoinedStr) else [node.value])
+    }
     for node in ast.walk(tree):
-        call = node.exc if isinstance(node, ast.Raise) else node
-        if not isinstance(call, ast.Call):
-            continue
-        named = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        if isinstance(node, ast.Raise) or named in SHOWN:
-            for part in [*call.args, *(each.value for each in call.keywords)]:
-                if isinstance(part, ast.JoinedStr):
-                    yield "".join(
-                        str(piece.value) if isinstance(piece, ast.Constant) else "x"
-                        for piece in part.values
-                    )
-                elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield part.value
+        text = ""
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(
+                str(piece.value) if isinstance(piece, ast.Constant) else "x"
+                for piece in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = "" if id(node) in inner else node.value
+        if len(re.findall(r"\b[A-Za-z]{2}", text)) > 3 and not NO_SENTENCE.search(text):
+            yield text
 
 
 def counts() -> dict[str, dict[str, int]]:

@@ -342,7 +342,7 @@ def require_format(document: Mapping[str, Any], *, name: str, version: int) -> N
     # Not a bool: True equals 1.
     if type(stated) is not int or stated != version:
         raise FormatError(
-            f"{name} documents of version {version} can be read, this one says "
+            f"{name} documents of version {version} can be read, but this one says "
             f"{_version(stated)}. Update lapwing"
         )
     require_plain(document, name=f"a {name} document")

@@ -301,14 +301,14 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
             "complete one"
         )
     if path.is_dir():
-        raise ArgumentError(f"the output must be a file, {path} is a folder")
+        raise ArgumentError(f"the output must be a file, but {path} is a folder")
     if path.exists() and not path.is_file():
-        raise ArgumentError(f"the output must be a plain file, {path} is a device or a pipe")
+        raise ArgumentError(f"the output must be a plain file, but {path} is a device or a pipe")
     for other in inputs:
         same = _resolved(path) == _resolved(other)
         if same or (path.exists() and other.exists() and path.samefile(other)):
             raise ArgumentError(
-                f"the output must not be one of the inputs, {path} is. Choose another name"
+                f"the output must not be one of the inputs, but {path} is. Choose another name"
             )
     folder = _resolved(path).parent
     if not folder.is_dir():
@@ -345,7 +345,7 @@ def check_ending(path: Path, endings: Sequence[str], *, what: str) -> str:
     """Return the ending of a file's name in lower case, or raise ArgumentError."""
     ending = path.suffix.lower()
     if ending not in endings:
-        raise ArgumentError(f"{what} must end in {_either(endings)}, {path.name!r} does not")
+        raise ArgumentError(f"{what} must end in {_either(endings)}, but {path.name!r} does not")
     return ending
 
 
@@ -428,7 +428,7 @@ def check_distinct(
     allowed = {Path(name).resolve() for name in allow_equal or ()}
     if unknown := allowed - seen:
         raise ArgumentError(
-            "allow_equal", f"must name one of the inputs, {min(unknown).name} is none of them"
+            "allow_equal", f"must name one of the inputs, but {min(unknown).name} is none of them"
         )
     for alike in sizes.values():
         digests: dict[bytes, Path] = {}

@@ -145,7 +145,7 @@ def connection_pool(
         except OSError as error:
             raise ArgumentError(
                 "ca_file (or SSL_CERT_FILE) must name a file of certificates in PEM, "
-                f"{Path(ca_file or '').name!r} cannot be read: {error.strerror or 'no PEM'}"
+                f"but {Path(ca_file or '').name!r} cannot be read: {error.strerror or 'no PEM'}"
             ) from None
     return httpcore.ConnectionPool(
         ssl_context=context,

@@ -668,7 +668,7 @@ class Release(SummedRelease, Stored):
             ) from None
         if outputs != held:
             raise FormatError(
-                f"the mechanism of this release gives {outputs} answers, it holds {held}"
+                f"the mechanism of this release gives {outputs} answers, but it holds {held}"
             )
         require_spelling(document, found.to_document(), name="the release")
         return found

@@ -298,7 +298,7 @@ def panels_of(
     panels[0].set_ylim(bottom=0)
     if label is not None:
         figure.supxlabel(plain(label), fontsize="small")
-    told = ["each with the outline of the week before it; changes are marked"] if compared else []
+    told = ["each with the outline of the week before it. Changes are marked"] if compared else []
     if first.domain.ordered and first.uncertainty is not None:
         band_of = f"simultaneous {level_text(level)} band of each"
         told.append(f"grey: {band_of} {'week' if compared else 'segment'}")
@@ -389,9 +389,9 @@ def _label_panels(
     first.set_xlim(left=0)
     first.xaxis.set_major_formatter(write_percent)
     figure.supxlabel(plain(label or "share within the segment"), fontsize="small")
-    told = f"lines: simultaneous {level_text(level)} intervals of each segment"
+    told = f"Lines: simultaneous {level_text(level)} intervals of each segment"
     if order.size < mean.size:
-        told = f"the {order.size} largest of {count_text(mean.size)} labels; {told}"
+        told = f"the {order.size} largest of {count_text(mean.size)} labels. {told}"
     text = "\n".join(filter(None, [title, told]))
     figure.suptitle(wrapped(text, 110), fontsize="medium", color="0.3")
     return figure

@@ -85,7 +85,7 @@ class ComparedQuery(SegmentQuery):
     target: Annotated[
         Target,
         Meta(
-            description="What a comparison is about: the population from which both groups were "
+            description="Target of a comparison: the population from which both groups were "
             "drawn, or the respondents themselves (empirical)."
         ),
     ] = "population"
@@ -166,7 +166,7 @@ class ResultHead(TypedDict):
 
 
 RESULT = {
-    "description": "What was asked, and the answer: of `lapwing decode --json` the same.",
+    "description": "The questions and their answers, as from `lapwing decode --json`.",
     "allOf": [
         ResultHead,
         {"oneOf": [NumbersAnswer, LabelsAnswer, HeavyHittersAnswer, DifferenceAnswer]},
@@ -228,14 +228,14 @@ async def show_tally(request: Request, query: SegmentQuery) -> Response:
 @endpoint(
     "GET",
     SURVEY + "/alarms/{epoch}",
-    "Whether honest devices can have sent the reports",
+    "Whether honest devices could have sent the reports",
     *DECODED,
     role="analyst",
     query=SegmentQuery,
     answers={200: json_of("The alarm.", AlarmDocument)},
 )
 async def show_alarm(request: Request, query: SegmentQuery) -> Response:
-    """Return whether honest devices can have sent the reports."""
+    """Return whether honest devices could have sent the reports."""
     collector, kept = found_survey(request)
     epoch = request.path_params["epoch"]
     return json_answer(await collector.results.alarm(kept, epoch, query.segment))

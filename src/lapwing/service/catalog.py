@@ -43,7 +43,7 @@ class KeptSurvey:
     pages: dict[str, str] = field(default_factory=dict)
 
     def state_of(self, epoch: StoredEpoch) -> EpochState:
-        """Return the state that is told of an epoch: past its end, it takes no new answers."""
+        """Return the public state of an epoch. Past its end, it takes no new answers."""
         return "grace" if epoch.name in self.past and epoch.state != "closed" else epoch.state
 
     @cached_property

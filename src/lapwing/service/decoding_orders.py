@@ -11,7 +11,7 @@ from lapwing.results.uncertainty import Target
 Form = Literal["json", "csv", "svg", "png"]
 
 Wanted = Literal["json", "csv", "svg", "png", "alarm"]
-"""A result in one of its forms, or whether honest devices can have sent the reports."""
+"""A result in one of its forms, or whether honest devices could have sent the reports."""
 
 MEDIA_TYPES: Mapping[Form, str] = {
     "json": "application/json",
@@ -29,7 +29,7 @@ class HonestRange(TypedDict):
 
 
 class AlarmDocument(TypedDict):
-    """Whether honest devices can have sent the reports."""
+    """Whether honest devices could have sent the reports."""
 
     sounds: bool
     sentence: str
@@ -90,7 +90,7 @@ class Order(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """An answer: these must be sent along, they are not kept here."""
+    """An answer: these must be sent along, because they are not kept here."""
 
     keys: tuple[Key, ...]
 

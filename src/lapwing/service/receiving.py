@@ -125,7 +125,7 @@ class Receiving:
             elif name == b"content-encoding" and value.strip().lower() != b"identity":
                 raise ProblemError(
                     Problem.MEDIA_TYPE,
-                    "a body must be sent as it is, this one is encoded. Send it without "
+                    "a body must be sent as it is, but this one is encoded. Send it without "
                     "content-encoding",
                 )
         allowed = partial(_allowed, limit=limit, held=held, advice=advice)

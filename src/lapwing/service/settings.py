@@ -56,7 +56,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     body_seconds : float
         How long a body may take to arrive, from its first byte to its last.
     receiving_bytes : int
-        Bytes of bodies that may be on their way or being read at once. More are told to come again
+        Bytes of bodies that may be on their way or being read at once. More are told to retry
         later.
     waiting_uploads : int
         How many uploads may wait for the disk. Further ones are told to retry later.

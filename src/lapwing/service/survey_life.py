@@ -532,7 +532,7 @@ def _check_pair(domain: Domain) -> None:
         raise ProblemError(
             Problem.SURVEY_REFUSED,
             f"a collector decodes surveys of two attributes with at most {MOST_PAIR_CELLS:,} "
-            f"cells, this one has {domain.size:,}. Use fewer bins",
+            f"cells, but this one has {domain.size:,}. Use fewer bins",
         )
 
 

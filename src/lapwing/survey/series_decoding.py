@@ -177,7 +177,7 @@ def read_weeks(
         raise ArgumentError("a series needs at least one week in which somebody reported")
     unknown = [name for name in allow_equal if name not in called]
     if unknown:
-        raise ArgumentError("allow_equal", f"must name weeks, {unknown[0]!r} is none of them")
+        raise ArgumentError("allow_equal", f"must name weeks, but {unknown[0]!r} is none of them")
     seen: dict[Any, str] = {}
     known_ids: dict[Any, str] = {}
     first = there[0]

@@ -289,8 +289,8 @@ class Survey(Stored):
 
         Nothing is kept. A second call for the same people draws other reports, and other permanent
         rounds of :class:`lapwing.Rappor`. It costs each of them the epsilon of :attr:`guarantee`
-        again, also where the answers of the survey are memoized. Only a device file keeps a
-        report or a round (:class:`lapwing.client.Device`).
+        again, even where the answers of the survey are memoized. Only a device file keeps a report
+        or a round (:class:`lapwing.client.Device`).
 
         Parameters
         ----------
@@ -368,8 +368,8 @@ class Survey(Stored):
         Raises
         ------
         MismatchError, ReportError
-            When another survey asked for the reports, they are not of this survey's randomizer,
-            one cannot occur, or a count is not legal. Nothing is counted.
+            When reports are of another survey or randomizer, or when a report or a count is
+            impossible. Nothing is counted.
         ArgumentError
             When labels or counts are not as many as reports, or more than 100,000 labels differ.
             When the minimum is not positive or given without `by`.
@@ -409,7 +409,7 @@ class Survey(Stored):
         tally = self.randomizer.tally(reports)
         if reports.survey not in (None, self.fingerprint):
             raise MismatchError(
-                f"survey {reports.survey[:12]} asked for these reports, this one is "
+                f"survey {reports.survey[:12]} asked for these reports, but this one is "
                 f"{self.fingerprint[:12]}. Use the survey that asked for them"
             )
         return tally.of_survey(self.fingerprint)
@@ -427,7 +427,7 @@ class Survey(Stored):
             raise ArgumentError("a release is decoded by Publication(release).distribution")
         if tally.survey not in (None, self.fingerprint):
             raise MismatchError(
-                f"the tally was collected by survey {tally.survey[:12]}, this one is "
+                f"the tally was collected by survey {tally.survey[:12]}, but this one is "
                 f"{self.fingerprint[:12]}. Use the survey file that collected it"
             )
 
@@ -536,7 +536,7 @@ class Survey(Stored):
         return replace(found, guarantee=kept_guarantee, provenance={**found.provenance, **kept})
 
     def check_poisoning(self, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
-        """Return whether devices that follow the protocol can have sent a tally.
+        """Return whether devices that follow the protocol could have sent a tally.
 
         Parameters
         ----------

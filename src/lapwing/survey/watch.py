@@ -57,7 +57,7 @@ from lapwing.survey.series_decoding import (
 
 LABEL_LIMIT = 64
 
-METHOD = "two levels, before and after; of a change that was reported because it is large"
+METHOD = "two levels, before and after, of a change that was reported because it is large"
 
 _MOST_WEEKS = 2000
 

@@ -197,7 +197,7 @@ def _reports(file: Any, how: HowShown) -> Shown:
 
 
 def _progress(job: Any, how: HowShown) -> Shown:
-    rows = {"unfinished job": f"{count_text(job.done)} steps done; run it again to continue"}
+    rows = {"unfinished job": f"{count_text(job.done)} steps done. Run it again to continue"}
     return {"job": job.job, "done": job.done}, [facts(rows)], None
 
 

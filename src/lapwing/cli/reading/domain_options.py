@@ -42,9 +42,9 @@ TextsName = Annotated[
     typer.Option(
         "--texts",
         metavar="HOW",
-        help="How strings of dates, times and durations are read: iso (default, as "
-        "2026-11-21T09:30 or 1:30:00), or as numbers of days or seconds (of dates and times since "
-        "1970 or midnight). Strings that cannot be parsed are missing values.",
+        help="Format of dates, times and durations in strings. iso (default): 2026-11-21T09:30 or "
+        "1:30:00. days or seconds: numbers, for dates and times "
+        "since 1970 or midnight. Strings that cannot be parsed are missing values.",
     ),
 ]
 

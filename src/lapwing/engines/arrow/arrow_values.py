@@ -87,8 +87,8 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
     kinds = (pa.types.is_integer, pa.types.is_date, pa.types.is_boolean, pa.types.is_null)
     if _kind(array.type) != "texts" and not any(kind(array.type) for kind in kinds):
         raise ArgumentError(
-            f"the groups in column {column!r} must be strings, whole numbers or dates, they are "
-            f"{array.type}"
+            f"the groups in column {column!r} must be strings, whole numbers or dates, but they "
+            f"are {array.type}"
         )
     if _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=True)

@@ -460,7 +460,7 @@ class ReportCounter:
                 first = int(np.argmax(absent))
                 self._tally_of(records[:first])  # a row before it may be worse
                 raise ReportError(
-                    f"every row must hold a report of {self._width} byte(s), the "
+                    f"every row must hold a report of {self._width} byte(s), but the "
                     f"one at position {first} is not one. The batch was not counted",
                     position=first,
                 )

@@ -56,7 +56,7 @@ def read_head(path: Path) -> tuple[dict[str, Any], bytes]:
     whole = content.startswith(MAGIC) and hashlib.sha256(content).digest() == digest
     if not whole or len(content) < start:
         raise FormatError(
-            f"{path.name} must hold the progress of a job, it does not or is damaged. Delete "
+            f"{path.name} must hold the progress of a job, but it does not or is damaged. Delete "
             f"it, and the job starts again"
         )
     (length,) = struct.unpack("<I", content[start - 4 : start])

@@ -484,11 +484,11 @@ def open_table(
     if not name.endswith(TABLES):
         raise ArgumentError(
             "a table must end in .parquet, .arrow, .csv, .tsv, .csv.gz or .tsv.gz, "
-            f"{path.name!r} does not"
+            f"but {path.name!r} does not"
         )
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ArgumentError(
-            f"a table must be a plain file, {path.name} is a pipe or a device. Name a file, "
+            f"a table must be a plain file, but {path.name} is a pipe or a device. Name a file, "
             "or give a CSV on standard input (-)"
         )
     content = None

@@ -47,7 +47,7 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
         others = (
             ""
             if table is DOMAINS
-            else "; lapwing.plugins.load() makes those of other packages known"
+            else ". lapwing.plugins.load() makes those of other packages known"
         )
         raise FormatError(
             f"{name} must name a known class ({', '.join(sorted(table))}), got {said}{others}"
