@@ -81,7 +81,7 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r"^ *[^\s,]+(, [^\s,]+)* : .*$", "\n", text, flags=re.M)
     text = re.sub(r"^( *)[A-Za-z][\w.]*\n(?=\1 +\S)", "\n\n", text, flags=re.M)
     # Code may begin a sentence.
-    text = re.sub(r"(\{[\w:]+\})?(``.*?``|`[^`]*`)", "Code", text, flags=re.S)
+    text = re.sub(r"(\{[\w:]+\})?(``.+?``|`(?:[^`\n]|\n(?! *\n))+`)", "Code", text)
     text = re.sub(r"(?<!\w)'[^'\n]+'(?!\w)", "Code", text)
     text = re.sub(r"!\[([^\]]*)\]\([^)]*\)", r"\n\n\1\n\n", text)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)

@@ -79,10 +79,7 @@ def curves_of(first: CurveOf | Raw, second: CurveOf | Raw) -> tuple[Cumulative, 
     Raises ArgumentError when an argument has no CDF and is no list of values.
     Raises DomainError when it is a distribution of labels, or values cannot be read.
 
-    Returns
-    -------
-    first, second : Cumulative
-        CDFs, on the circle of either.
+    returns: CDFs, on the circle of either.
     """
     domains = [each.domain for each in (first, second) if hasattr(each, "domain")]
     unit: Unit = domains[0].unit if domains else "number"

@@ -112,11 +112,11 @@ def load(path: Path | str) -> Any:
     Returns
     -------
     object
-        A Survey, Domain, Reports, Tally, GroupTallies, Release, Distribution, HeavyHitters,
-        Series, Difference, Watch, SignedEstimate, Ledger (a snapshot: paying needs
-        :meth:`Ledger.open`) or ExactCounts. Of an unfinished job a :class:`JobProgress`, and of a
-        collector's export a :class:`CollectorExport`. Reports in a table come without the labels
-        alongside them.
+        A Survey, Domain, Reports, Tally, GroupTallies, Release, QuestionRelease, Distribution,
+        JointDistribution, HeavyHitters, Series, Difference, Watch, SignedEstimate, Ledger (a
+        snapshot: paying needs :meth:`Ledger.open`) or ExactCounts. Of an unfinished job a
+        :class:`JobProgress`, and of a collector's export a :class:`CollectorExport`. Reports in a
+        table come without the labels alongside them.
 
     Raises
     ------

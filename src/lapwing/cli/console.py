@@ -99,14 +99,9 @@ def write_json(document: Mapping[str, Any]) -> None:
 class Output:
     """How one command speaks: the options that every command has.
 
-    Parameters
-    ----------
-    as_json : bool
-        One JSON document instead of tables.
-    quiet : bool
-        No tables and no progress bar. JSON, warnings and errors stay.
-    yes : bool
-        Go on where a terminal would be asked.
+    as_json: One JSON document instead of tables.
+    quiet: No tables and no progress bar. JSON, warnings and errors stay.
+    yes: Go on where a terminal would be asked.
 
     Attributes
     ----------
@@ -164,10 +159,7 @@ class Output:
         may be a log, so they are written there only when a warning is due. The command then goes
         on, because a scheduled job that stops would reveal something about the data.
 
-        Raises
-        ------
-        DomainError
-            When whoever is asked does not go on.
+        Raises DomainError when whoever is asked does not go on.
         """
         if not rows.notable:
             return
@@ -225,12 +217,8 @@ class Output:
     def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         """Yield a function that is told of every step. Draws a bar only on a terminal.
 
-        Parameters
-        ----------
-        what : str
-            Shown before the bar.
-        total : int or None
-            Steps in all. None when unknown.
+        what: Shown before the bar.
+        total: Steps in all. None when unknown.
         """
         if self.quiet or not is_terminal(sys.stderr):
             yield lambda steps: None
@@ -300,20 +288,12 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
     An existing file may be the only copy of something irreplaceable: a survey whose reports are
     being collected, or the raw data. So it is replaced only when the user says so.
 
-    Parameters
-    ----------
-    path : Path
-    inputs : sequence of Path
-        Files that the command reads: the output must be none of them.
-    force : bool
-        Whether a file that is there may be replaced (--force). A read-only one never is.
+    inputs: Files that the command reads: the output must be none of them.
+    force: Whether a file that is there may be replaced (--force). A read-only one never is.
 
-    Raises
-    ------
-    ArgumentError
-        When it is an input, a folder, a device or a pipe, or a file that must stay.
-    OSError
-        When its folder does not exist or may not be written to.
+    Raises ArgumentError when it is an input, a folder, a device or a pipe, or a file that must
+    stay.
+    Raises OSError when its folder does not exist or may not be written to.
     """
     if str(path) == "-":
         raise ArgumentError(
@@ -379,13 +359,8 @@ def writing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterator[
 
     Errors of the disk name the output, not the temporary file.
 
-    Parameters
-    ----------
-    path : Path
-    mode : int
-        Permission bits of the file, before the process's umask.
-    absent : bool
-        Whether nothing may have the name when the block ends.
+    mode: Permission bits of the file, before the process's umask.
+    absent: Whether nothing may have the name when the block ends.
     """
     target = _resolved(path)  # what a link points to is replaced, not the link
     try:
@@ -431,18 +406,12 @@ def check_distinct(
 ) -> None:
     """Raise ArgumentError when a file is named twice, or is a copy of another.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Standard input may be one of them. It is not compared.
-    what : str
-        The inputs that would count twice: "reports", say.
-    allow_equal : sequence of str, optional
-        Files that may equal an earlier one.
-    by_chance : callable
-        Whether a file may equal one of other people by chance, among so many. Default: never.
-    content : callable, optional
-        Returns the bytes of a file that are compared. Default: all of them.
+    paths: Standard input may be one of them. It is not compared.
+    what: The inputs that would count twice: "reports", say.
+    allow_equal: Files that may equal an earlier one.
+    by_chance: Whether a file may equal one of other people by chance, among so many. Default:
+        never.
+    content: Returns the bytes of a file that are compared. Default: all of them.
 
     Notes
     -----

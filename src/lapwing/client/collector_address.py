@@ -120,18 +120,11 @@ class ListedEpochs(NamedTuple):
 class TokenEntry:
     """Token of an analyst or admin, without the token itself.
 
-    Parameters
-    ----------
-    id : str
-        12 hex digits of its hash.
-    role : str
-        Role of its holder.
-    label : str
-        Label that an admin gave it.
-    last_use : str or None
-        Day of its last use in UTC, such as "2026-12-06". None: never.
-    revocable : bool
-        False where it is in the collector's settings.
+    id: 12 hex digits of its hash.
+    role: Role of its holder.
+    label: Label that an admin gave it.
+    last_use: Day of its last use in UTC, such as "2026-12-06". None: never.
+    revocable: False where it is in the collector's settings.
     """
 
     id: str
@@ -145,21 +138,13 @@ class TokenEntry:
 class Delivery:
     """Answer of a collector to one upload.
 
-    Parameters
-    ----------
-    kind : {"stored", "refused", "later"}
-        Decision of the collector.
-    reason : str
-        For people, without anything that was sent.
-    retry_after : float, optional
-        Seconds that the collector asks to wait. Default: None.
-    everywhere : bool
-        Whether another batch would get the same answer now. Default: False.
-    divide : bool
-        Whether the collector takes only smaller batches. Default: False.
-    date : float, optional
-        Time of the answer by the collector's own clock, in seconds since 1970. Default: None, where
-        no collector spoke, or it did not say.
+    kind: {"stored", "refused", "later"}. Decision of the collector.
+    reason: For people, without anything that was sent.
+    retry_after: Seconds that the collector asks to wait. Default: None.
+    everywhere: Whether another batch would get the same answer now. Default: False.
+    divide: Whether the collector takes only smaller batches. Default: False.
+    date: Time of the answer by the collector's own clock, in seconds since 1970. Default: None,
+        where no collector spoke, or it did not say.
     """
 
     kind: Kind
@@ -518,12 +503,9 @@ class Connection:
     def put(self, parcel: Parcel, *, seconds: float | None = None) -> Delivery:
         """Send a batch, and return the collector's answer. A failure of the network is an answer.
 
-        Parameters
-        ----------
-        parcel : Parcel
-            Batch to be sent.
-        seconds : float, optional
-            Largest duration, if this is less than the address allows. Default: that of the address.
+        parcel: Batch to be sent.
+        seconds: Largest duration, if this is less than the address allows. Default: that of the
+            address.
         """
         headers = {"content-type": MEDIA_TYPE}
         if parcel.token is not None:

@@ -650,13 +650,8 @@ AGREED = ""
 def _agree(connection: sqlite3.Connection, survey: Survey, text: str | None) -> None:
     """Remember the notice of a survey. MismatchError when the person agreed to another one.
 
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        Open transaction of the file.
-    survey : Survey
-    text : str, optional
-        Fingerprint of the text that the person agrees to now.
+    connection: Open transaction of the file.
+    text: Fingerprint of the text that the person agrees to now.
     """
     if text is not None:
         check_fingerprint(text, of="text")

@@ -110,27 +110,17 @@ answered. An epoch list is the last one that a collector gave, with its time.
 
 @dataclass(frozen=True)
 class DeviceFile:
-    """A file that holds all that a device, or a gateway, must not forget.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """A file that holds all that a device, or a gateway, must not forget."""
 
     path: Path
 
     def create(self, *, ledger: str | None) -> None:
         """Make the file at once with its content, unless there is one.
 
-        Parameters
-        ----------
-        ledger : str, optional
-            The empty ledger of a person, who gets a secret as well. None: the file is a gateway's.
+        ledger: The empty ledger of a person, who gets a secret as well. None: the file is a
+            gateway's.
 
-        Raises
-        ------
-        DeviceError
-            When the folder is absent or cannot be written.
+        Raises DeviceError when the folder is absent or cannot be written.
         """
         with _making(self.path):
             prefix, folder = f".{self.path.name}.", self.path.parent
@@ -156,17 +146,10 @@ class DeviceFile:
     def transaction(self, *, wipe: bool = False) -> Iterator[sqlite3.Connection]:
         """Open the file for one change. After an exception, nothing was changed.
 
-        Parameters
-        ----------
-        wipe : bool
-            Whether the journal is overwritten when the change is on the disk.
+        wipe: Whether the journal is overwritten when the change is on the disk.
 
-        Raises
-        ------
-        DeviceError
-            When the file is absent, in use for too long, or cannot be written.
-        FormatError
-            When it is something else, damaged or of an unknown version.
+        Raises DeviceError when the file is absent, in use for too long, or cannot be written.
+        Raises FormatError when it is something else, damaged or of an unknown version.
         """
         with _told(self.path), closing(_connected(self.path)) as connection:
             # One journal for all transactions, so that it can be overwritten.

@@ -29,12 +29,8 @@ MOST_SYMBOLS = 2**20
 class CountStrategy:
     """The counts of all symbols as they are: the matrix is the identity.
 
-    Parameters
-    ----------
-    size : int
-        Symbols.
-    steps : int
-        Answers per row.
+    size: Symbols.
+    steps: Answers per row.
     """
 
     size: int

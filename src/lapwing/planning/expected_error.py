@@ -71,12 +71,7 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
 def question_error_text(question: Question, error: ErrorByKind, domain: Domain) -> str:
     """Return the expected error of a question, in its unit or in percentage points.
 
-    Parameters
-    ----------
-    question : Question
-    error : ErrorByKind
-        On the columns of :attr:`ExpectedError.questions`.
-    domain : Domain
+    error: On the columns of :attr:`ExpectedError.questions`.
 
     Examples
     --------

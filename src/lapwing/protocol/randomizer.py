@@ -47,13 +47,9 @@ class Randomizer(Described, Generic[Collected]):
     derives from these fields, so client and decoder cannot disagree. Inheriting is a convenience:
     any frozen dataclass with these public names is a randomizer.
 
-    Parameters
-    ----------
-    domain : Domain
-        Legal values.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
-        Each class says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
+    domain: Legal values.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
+        Fraction. Each class says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
 
     Notes
     -----

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Self
 
@@ -48,7 +45,8 @@ from lapwing.protocol.domains.domain import Described, Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
-from lapwing.protocol.messages.tally import Kind, Summed
+from lapwing.protocol.messages.release_identity import IDENTIFIER, SummedRelease, is_stated
+from lapwing.protocol.messages.tally import Kind
 from lapwing.registry import MECHANISMS
 from lapwing.stored_fields import UNSAID, FromFields
 
@@ -58,67 +56,6 @@ LARGEST_ANSWER = 2**62
 
 LARGEST_SUM = 2**63 - 2**12
 """Sums of answers stay below it, also where a float says so."""
-
-IDENTIFIER = re.compile(r"[0-9a-f]{32}")
-"""Identifier of a payment and its draw of noise."""
-
-
-CHANCE = 1e-9
-"""Probability with which the numbers of two releases agree, from which on they may."""
-
-
-class Drawn(Summed):
-    """Base class of releases, in whose sums each is known by its numbers.
-
-    A copy under another identifier has the same numbers, so it is not added again.
-    """
-
-    digests: Sequence[str]
-
-    def _check_digests(self, releases: int) -> None:
-        """Raise MismatchError unless the digests are of so many releases."""
-        digests = self.digests if isinstance(self.digests, list | tuple) else [None]
-        object.__setattr__(self, "digests", tuple(digests))
-        texts = all(isinstance(each, str) and IDENTIFIER.fullmatch(each) for each in digests)
-        if (
-            not texts
-            or len(set(digests)) < len(digests)
-            or len(digests) > releases * (releases > 1)
-        ):
-            raise MismatchError(
-                "the digests must be 32 lower-case hex digits each, at most one for each release "
-                "of a sum, all different"
-            )
-
-    @abstractmethod
-    def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
-        """Return the numbers, and the noise in each."""
-
-    def digests_with(self, other: Drawn) -> tuple[str, ...]:
-        """Return the digests of a sum. MismatchError when both hold the same numbers."""
-        ours, theirs = self.known_digests, other.known_digests
-        if {*ours} & {*theirs}:
-            raise MismatchError(
-                "the same numbers are in both, under two identifiers. They are copies of one "
-                "release, whose people would count twice. Add it once"
-            )
-        return (*ours, *theirs)
-
-    @cached_property
-    def known_digests(self) -> tuple[str, ...]:
-        """Digests of the releases in it: of its own numbers, where it is no sum.
-
-        Of so few numbers that two releases agree by chance there is none.
-        """
-        if self.digests:
-            return (*self.digests,)
-        drawn = [*self._drawn()]
-        chances = (held.size * math.log(noise.largest_probability) for noise, held in drawn)
-        if sum(chances) > math.log(CHANCE):
-            return ()
-        return (
-            sha256(b"".join(held.astype("<i8").tobytes() for _, held in drawn)).hexdigest()[:32],
-        )
 
 
 class Mechanism(Described):
@@ -352,10 +289,14 @@ class ReleasePart(Declared, FromFields):
             raise ArgumentError("people", "must be None where their number is secret")
         if not IDENTIFIER.fullmatch(self.identifier):
             raise ArgumentError("identifier", "must be 32 lower-case hex digits")
+        if is_stated(self.identifier) != (self.standing == "stated"):
+            raise ArgumentError(
+                "standing", "must be 'stated' for another library's counts, and for no others"
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Drawn, Stored):
+class Release(SummedRelease, Stored):
     """Release of a central mechanism: its noisy answers, which are public.
 
     Releases of different people by one mechanism add with ``+``. Those of the same people, such as
@@ -552,11 +493,8 @@ class Release(Drawn, Stored):
 
         Nobody may be in both. Releases of the same people add with :meth:`sum_of`.
 
-        Raises
-        ------
-        MismatchError
-            When the domains, mechanisms or neighbor relations differ, the mechanism is not linear,
-            a part is in both, or a sum does not fit 64 bits.
+        Raises MismatchError when the domains, mechanisms or neighbor relations differ, the
+        mechanism is not linear, a part is in both, or a sum does not fit 64 bits.
         """
         if not isinstance(other, Release):
             return NotImplemented

@@ -394,12 +394,8 @@ class HeavyHitters(FromFields, Stored):
     def _picture(self, *, level: float = 0.95, target: Target = "empirical") -> Bars:
         """Return the largest shares with their simultaneous intervals, as plain data.
 
-        Parameters
-        ----------
-        level : float
-            Of the intervals.
-        target : {"empirical", "population"}
-            Whom they are about.
+        level: Of the intervals.
+        target: {"empirical", "population"}. Whom they are about.
         """
         heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level, target=target)
         shown = slice(heights.size)

@@ -29,7 +29,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import DomainField
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
-from lapwing.protocol.release import IDENTIFIER, LARGEST_SUM, Drawn, Release
+from lapwing.protocol.messages.release_identity import IDENTIFIER, SummedRelease
+from lapwing.protocol.release import LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
@@ -94,16 +95,10 @@ def pure_epsilon(promise: Promise) -> Fraction:
 class QuestionPart(Declared, FromFields):
     """The answer to one question, as it was released.
 
-    Parameters
-    ----------
-    question : Question
-        Question of :mod:`lapwing.questions`, but for the curve.
-    share : Fraction
-        Share of the budget, above 0 and at most 1.
-    noise : Noise
-        Noise of each number. Quantiles take it folded, which is geometric noise.
-    answers : numpy.ndarray
-        Noisy numbers of each segment: int64. Those of quantiles are chosen bins.
+    question: Question of :mod:`lapwing.questions`, but for the curve.
+    share: Share of the budget, above 0 and at most 1.
+    noise: Noise of each number. Quantiles take it folded, which is geometric noise.
+    answers: Noisy numbers of each segment: int64. Those of quantiles are chosen bins.
     """
 
     question: AskedField
@@ -140,7 +135,7 @@ def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QuestionRelease(Drawn, Declared, FromFields, Stored):
+class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     """Release of answers to questions, which is public.
 
     Releases of different people add with ``+``, but for quantiles.

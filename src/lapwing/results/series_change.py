@@ -92,7 +92,7 @@ class SeriesChange(Declared, FromFields):
     week: The position of the first week that is different.
     since: The week it is compared with: the last before it that had reports.
     evidence: Logarithm of how much more probable the reports are with the change than without.
-    shift: The week less the one it is compared with.
+    shift: The week minus the one it is compared with.
     """
 
     week: Whole

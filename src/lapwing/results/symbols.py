@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,18 @@ def measured_in(result: Any) -> str | None:
 def missing_unseen(result: Any) -> bool:
     """Return whether a result cannot tell missing values from those at the upper end."""
     return bool(result.provenance.get(MISSING_KEY) == AT_UPPER_END)
+
+
+def missing_share(result: Any) -> float:
+    """Return the share of people whose value is missing, 0 where a domain does not count them."""
+    return 0.0 if result.domain.missing_index is None else float(result.mass[-1])
+
+
+def in_numbers(result: Any) -> Any:
+    """Return the same distribution of plain numbers, of days or seconds: all answers are floats."""
+    if result.domain.unit == "number":
+        return result
+    return replace(result, domain=replace(result.domain, unit="number"))
 
 
 def values_of(domain: Domain, symbols: NDArray[np.int64]) -> list[Any]:

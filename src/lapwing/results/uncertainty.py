@@ -523,20 +523,12 @@ class Uncertainty:
     ) -> Uncertainty:
         """Return the error distribution that :meth:`to_document` wrote.
 
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-        symbols : int
-            Number of symbols of the domain.
-        outer : Uncertainty, optional
-            The error distribution of which it is a variant: of the same cells, and with the same
+        document: JSON object that :meth:`to_document` returned.
+        symbols: Number of symbols of the domain.
+        outer: The error distribution of which it is a variant: of the same cells, and with the same
             `plug_in` where it has none.
 
-        Raises
-        ------
-        FormatError
-            When it is damaged.
+        Raises FormatError when it is damaged.
         """
         spread = None
         if outer is not None and outer.of_cells is not None:

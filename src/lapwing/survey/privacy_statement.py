@@ -155,7 +155,8 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
             "changes. The factor above does not cover this silence."
         )
     told.append(
-        "This covers the reports themselves. It does not cover their delivery: whether, when and from where they were sent."
+        "This covers the reports themselves. It does not cover their delivery: whether, when and "
+        "from where they were sent."
     )
     return told
 

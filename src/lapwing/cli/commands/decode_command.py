@@ -48,13 +48,8 @@ from lapwing.survey.survey import Survey
 class WatchedScan:
     """A decoder of logs: the scan of its name, watched.
 
-    Parameters
-    ----------
-    scan : ExhaustiveScan
-    out : Output
-        Where the progress is shown.
-    state : Path or None
-        Where the scan keeps what is done.
+    out: Where the progress is shown.
+    state: Where the scan keeps what is done.
     """
 
     scan: ExhaustiveScan
@@ -103,14 +98,8 @@ class DecoderOptions:
     ) -> Decoder | SearchDecoder | None:
         """Return the decoder that the options mean. None for that which suits the randomizer.
 
-        Parameters
-        ----------
-        survey : Survey
-        tally : CountTally or TallyLog
-        out : Output
-            Where a scan shows its progress.
-        output : Path or None
-            Of the command, alongside which a scan keeps what is done.
+        out: Where a scan shows its progress.
+        output: Of the command, alongside which a scan keeps what is done.
         """
         survey.check(tally)
         default = default_decoder(survey.randomizer, tally.kind)

@@ -526,18 +526,10 @@ def publish_round(
 ) -> None:
     """Publish the round after a release in rounds, and show all of them.
 
-    Parameters
-    ----------
-    before : Path
-        The release of the rounds so far, which stays as it is.
-    rounds : list of Path
-        The exact counts of all rounds in order, the new one last.
-    output : Path
-    ledger : Path
-        The ledger that paid for the first round.
-    out : Output
-    force : bool
-        Whether an output that is there may be replaced.
+    before: The release of the rounds so far, which stays as it is.
+    rounds: The exact counts of all rounds in order, the new one last.
+    ledger: The ledger that paid for the first round.
+    force: Whether an output that is there may be replaced.
     """
     check_output(output, inputs=[before, *rounds, ledger], force=force)
     made = read_stored_release(before)

@@ -38,18 +38,11 @@ Shown = tuple[dict[str, Any], "list[Table]", "Rows | None"]
 class HowShown:
     """How the content of a file is shown.
 
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    level : float
-        Of the intervals.
-    target : {"empirical", "population"}
-        Whom these are about.
-    detail : bool
-        Whether tables have all rows, and facts that few need.
-    curve : bool
-        Whether a result has a row for each bin, as in JSON.
+    name: Of the file.
+    level: Of the intervals.
+    target: {"empirical", "population"}. Whom these are about.
+    detail: Whether tables have all rows, and facts that few need.
+    curve: Whether a result has a row for each bin, as in JSON.
     """
 
     name: str

@@ -53,11 +53,7 @@ class ColumnOptions:
     def check_table(self, file: Path | None, *, option: str) -> None:
         """Raise ArgumentError when a column is described, and no table or a result is named.
 
-        Parameters
-        ----------
-        file : Path or None
-        option : str
-            The field that names it.
+        option: The field that names it.
         """
         flags = [
             f"--{field.name.replace('_', '-')}"
@@ -79,13 +75,8 @@ class ColumnOptions:
     ) -> list[ColumnValues]:
         """Return the column in each table of a file or a folder. Only names were read.
 
-        Parameters
-        ----------
-        path : Path
-            A table, or a folder of them. "-" is standard input.
-        domain : Domain
-        by : str, optional
-            The column of public labels alongside it.
+        path: A table, or a folder of them. "-" is standard input.
+        by: The column of public labels alongside it.
         """
         read = self.reading(domain)
         return [

@@ -62,17 +62,10 @@ class DomainFile:
     def stored(self, *, bins: int | None) -> tuple[Domain, str]:
         """Return the domain in the file, and a sentence about bins that the file left open.
 
-        Parameters
-        ----------
-        bins : int or None
-            About how many an interval without any gets. None where there must be some.
+        bins: About how many an interval without any gets. None where there must be some.
 
-        Raises
-        ------
-        ArgumentError
-            When no file is named, or it leaves the bins open that are needed.
-        FormatError
-            When there is no domain in it.
+        Raises ArgumentError when no file is named, or it leaves the bins open that are needed.
+        Raises FormatError when there is no domain in it.
         """
         if self.domain is None:
             raise ArgumentError(
@@ -141,12 +134,8 @@ def axis_files(typed: Sequence[str]) -> dict[str, Path]:
 def product_of(files: Mapping[str, Path], *, bins: int | None) -> tuple[Domain, str]:
     """Return the pairs whose axes are in files, and sentences about bins that nobody named.
 
-    Parameters
-    ----------
-    files : mapping of str to Path
-        By the name of the axis.
-    bins : int or None
-        None where an interval must have bins, else it gets about 64.
+    files: By the name of the axis.
+    bins: None where an interval must have bins, else it gets about 64.
     """
     if len(files) != 2:
         raise ArgumentError(
@@ -234,15 +223,9 @@ class DomainOptions(DomainFile):
     def domain_and_note(self, *, bins: int | None) -> tuple[Domain, str]:
         """Return the domain that is meant, and a sentence about bins that nobody named.
 
-        Parameters
-        ----------
-        bins : int or None
-            About how many an interval without any gets. None where there must be some.
+        bins: About how many an interval without any gets. None where there must be some.
 
-        Raises
-        ------
-        ArgumentError
-            Unless exactly one domain is meant.
+        Raises ArgumentError unless exactly one domain is meant.
         """
         if self.domain is not None:
             return self.stored(bins=bins)

@@ -183,18 +183,11 @@ def parameters_of(made: type[Any]) -> dict[str, str]:
 def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]) -> Any:
     """Return a randomizer or decoder with the parameters that were typed.
 
-    Parameters
-    ----------
-    made : class
-    arguments : Any
-        Before the parameters: domain and epsilon of a randomizer.
-    settings : sequence of str
-        "name=value", so that a new class needs no new option. A list is JSON.
+    arguments: Before the parameters: domain and epsilon of a randomizer.
+    settings: "name=value", so that a new class needs no new option. A list is JSON.
 
-    Raises
-    ------
-    ArgumentError
-        When the class has no such parameter, one is given twice or its value is of a wrong type.
+    Raises ArgumentError when the class has no such parameter, one is given twice or its value is of
+    a wrong type.
     """
     given: dict[str, Any] = {}
     typed: dict[str, str] = {}

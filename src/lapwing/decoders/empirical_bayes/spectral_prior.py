@@ -63,16 +63,10 @@ METHOD = "posterior under a widened prior"
 class WidenedPosterior:
     """Where the masses are under one widened prior, about one target.
 
-    Parameters
-    ----------
-    name : str
-        Target and kind of the band it is for, as the fields of :class:`Variants` are named.
-    floor : float
-        Factor of the floor in the prior.
-    center : numpy.ndarray
-        float64 [size].
-    covariance : numpy.ndarray
-        float64 [size, size].
+    name: Target and kind of the band it is for, as the fields of :class:`Variants` are named.
+    floor: Factor of the floor in the prior.
+    center: float64 [size].
+    covariance: float64 [size, size].
     """
 
     name: str
@@ -231,13 +225,8 @@ def roughness(covariance: Matrix, scaled: ScaledBasis) -> float:
 def unexplained(evidence: Evidence, mean: Vector, prior: Matrix) -> tuple[Matrix, Vector]:
     """Return what the reports say beyond a prior: the residual score with its covariance.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    mean : numpy.ndarray
-        Of the prior, float64 [size].
-    prior : numpy.ndarray
-        Covariance, float64 [size, size].
+    mean: Of the prior, float64 [size].
+    prior: Covariance, float64 [size, size].
     """
     information = evidence.information
     covariance = shrunk(information, prior)
@@ -251,12 +240,8 @@ def floor_limit(left: Matrix, score: Vector, floor: Matrix) -> float:
 
     The evidence for the prior with a share of the floor is compared with that of the best share.
 
-    Parameters
-    ----------
-    left, score : numpy.ndarray
-        See :func:`unexplained`.
-    floor : numpy.ndarray
-        Covariance of the whole floor, float64 [size, size].
+    left, score: See :func:`unexplained`.
+    floor: Covariance of the whole floor, float64 [size, size].
 
     Notes
     -----
@@ -276,13 +261,8 @@ def floor_limit(left: Matrix, score: Vector, floor: Matrix) -> float:
 def strongest_wave(left: Matrix, score: Vector, scaled: ScaledBasis, local: Vector) -> float:
     """Return the largest chi-square of a fine wave, of any phase: two degrees of freedom.
 
-    Parameters
-    ----------
-    left, score : numpy.ndarray
-        See :func:`unexplained`.
-    scaled : ScaledBasis
-    local : numpy.ndarray
-        See :func:`always_allowed`. A wave varies the density by a factor.
+    left, score: See :func:`unexplained`.
+    local: See :func:`always_allowed`. A wave varies the density by a factor.
     """
     cells = local[scaled.joined]
     place = (np.arange(cells.size) + 0.5) / cells.size
@@ -309,12 +289,7 @@ def density_law(
     allow the whole floor. Coarse shapes, the ends of a line and the symbols outside of the range
     keep theirs.
 
-    Parameters
-    ----------
-    answer : WholeAnswer
-    scaled : ScaledBasis
-    waves, local : numpy.ndarray
-        See :func:`always_allowed`.
+    waves, local: See :func:`always_allowed`.
     """
     evidence, fitted = answer.evidence, answer.prior
     if roughness(fitted.covariance, scaled) >= SMOOTH:

@@ -31,12 +31,8 @@ _LEVEL = 0.95
 class NoisyTotal:
     """Number of people with Gaussian noise.
 
-    Parameters
-    ----------
-    people : float
-        Noisy number.
-    deviation : float
-        Standard deviation of its noise.
+    people: Noisy number.
+    deviation: Standard deviation of its noise.
     """
 
     people: float

@@ -310,12 +310,9 @@ class ReportCount:
     def __add__(self, other: ReportCount) -> ReportCount:
         """Return the count of both sets of rows.
 
-        Raises
-        ------
-        ArgumentError
-            When there are more than 100,000 groups.
-        MismatchError
-            When only one of them has groups, or another survey collected one of them.
+        Raises ArgumentError when there are more than 100,000 groups.
+        Raises MismatchError when only one of them has groups, or another survey collected one of
+        them.
         """
         if not isinstance(other, ReportCount):
             return NotImplemented

@@ -75,14 +75,9 @@ UNKNOWN: Any = type("Unknown", (), {})()
 class CodedLabels:
     """Labels by their numbers.
 
-    Parameters
-    ----------
-    codes : numpy.ndarray
-        int [n], numbers into `distinct`, and -1 for missing.
-    distinct : sequence
-        The values that occur, and maybe others.
-    column : pyarrow.Array or ChunkedArray, optional
-        The values themselves, where one of `distinct` stands for all that are no label.
+    codes: int [n], numbers into `distinct`, and -1 for missing.
+    distinct: The values that occur, and maybe others.
+    column: The values themselves, where one of `distinct` stands for all that are no label.
     """
 
     codes: NDArray[Any]

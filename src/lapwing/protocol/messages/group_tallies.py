@@ -255,12 +255,8 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         Segments that were too small on one side stay in the rest of that side. See
         :meth:`at_least`.
 
-        Raises
-        ------
-        ArgumentError
-            When there are more than 100,000 segments.
-        MismatchError
-            When different surveys collected them, or their columns differ.
+        Raises ArgumentError when there are more than 100,000 segments.
+        Raises MismatchError when different surveys collected them, or their columns differ.
         """
         if not isinstance(other, GroupTallies):
             return NotImplemented

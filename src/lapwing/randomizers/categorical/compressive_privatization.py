@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import AtLeastOne, From, Later, check_fields
+from lapwing.declared import AtLeastOne, From, Later
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -406,9 +406,8 @@ class CompressivePrivatization(TwoLevel):
     name: ClassVar[str] = "compressive-privatization"
     decoder: ClassVar[str] = "sparse-recovery"
 
-    def __post_init__(self) -> None:
+    def _settle(self) -> None:
         """Check everything before a matrix is drawn, then what the matrix promises."""
-        check_fields(self)
         object.__setattr__(self, "design_epsilon", self.epsilon)
         if self.accept_epsilon is not None:
             object.__setattr__(self, "epsilon", self.accept_epsilon)

@@ -22,19 +22,13 @@ from lapwing.protocol.messages.tally import CountTally
 class MeanEstimate:
     """Unbiased estimate of a mean with its standard deviation.
 
-    Parameters
-    ----------
-    value : float
-        Estimate in the unit of the domain. Noise may carry it beyond the domain.
-    deviation : float
-        Standard deviation of `value`, in the unit of the domain. It is about the mean of all people
-        of whom those who reported are a random sample. It comes from the spread of the reports, so
-        it holds whatever the values are.
-    reports : int
-        Number of people who reported.
-    standing : {"seeded", "simulated"}, optional
-        Why the reports are not private: they were drawn from a seed, or people are simulated.
-        Default: None.
+    value: Estimate in the unit of the domain. Noise may carry it beyond the domain.
+    deviation: Standard deviation of `value`, in the unit of the domain. It is about the mean of all
+        people of whom those who reported are a random sample. It comes from the spread of the
+        reports, so it holds whatever the values are.
+    reports: Number of people who reported.
+    standing: {"seeded", "simulated"}. Why the reports are not private: they were drawn from a seed,
+        or people are simulated. Default: None.
     """
 
     value: float
