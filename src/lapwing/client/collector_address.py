@@ -495,8 +495,8 @@ class Connection:
             raise CollectorError(f"{self._url} says {_said(answer.status, answer.content)}")
         if _media_type(answer) == "text/html":
             raise CollectorError(
-                f"{self._url} sent a web page, so it is not a collector. The network may ask you to "
-                "sign in first"
+                f"{self._url} sent a web page, so it is not a collector. The network may ask you "
+                "to sign in first"
             )
         return answer.content
 
