@@ -366,8 +366,8 @@ class Histogram(_Asked):
     def cells(self, domain: Domain) -> list[tuple[Any, Any]]:
         """Return the ends of each cell, None for an open one.
 
-        A cell that begins at `low` or ends at `high` of the domain has what the bin there has:
-        who is just at this end, and values outside that are moved to it (``outside="clip"``).
+        A cell that begins at `low` or ends at `high` of the domain has the values of the bin there.
+        That includes values exactly at this end, and outside values moved to it (clipped).
 
         Parameters
         ----------

@@ -262,4 +262,4 @@ def test_several_ranges_are_a_table_of_edges_of_ones_own(lapwing: Program, done:
         ("--at-least", 0, "--below", 3, "--above", 3, "--below", 5),
     ):
         refused = lapwing("answer", "r.json", *wrong)
-        assert refused.code == 2 and "such as: --at-least 0 --below 18" in refused.err
+        assert refused.code == 2 and "For example: --at-least 0 --below 18" in refused.err

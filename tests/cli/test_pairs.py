@@ -199,8 +199,12 @@ def test_two_joint_distributions_are_compared(
     assert {"start from", "wait to", "low", "high", "about"} <= set(rows[0])
     said = done("compare", "after.json", "before.json").out
     assert "start: after minus before" in said and "wait: after minus before" in said
-    run = lapwing("compare", "after.json", "before.json", "-o", "gap.png")
-    assert run.code != 0 and "without a picture" in run.err
+    drawn = done("compare", "after.json", "before.json", "-o", "gap.png", "--json").document
+    assert drawn["output"] == "gap.png" and Path("gap.png").read_bytes().startswith(b"\x89PNG")
+    assert "gap.svg" in done("compare", "after.json", "before.json", "-o", "gap.svg").out
+    assert "after: " in Path("gap.svg").read_text() and "wait alone" in Path("gap.svg").read_text()
+    run = lapwing("compare", "after.json", "before.json", "--segment", "a")
+    assert run.code != 0 and "without segments" in run.err
     lw.load("after.json").marginal("wait").save("alone.json")
     for files in (("after.json", "alone.json"), ("alone.json", "after.json")):
         assert lapwing("compare", *files).code != 0

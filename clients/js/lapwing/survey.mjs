@@ -97,7 +97,7 @@ export class Survey {
     return report;
   }
 
-  /** Refuse a report that no device can have sent: ReportError. */
+  /** Refuse a report that no device could have sent: ReportError. */
   checkReport(report) {
     if (!(report instanceof Uint8Array) || report.length !== this.reportWidth) {
       throw new ReportError(`a report must have ${this.reportWidth} bytes`);
@@ -180,7 +180,7 @@ function requireFingerprint(document, wanted) {
   );
   demand(
     wanted === undefined || wanted === fingerprint,
-    `survey ${String(wanted).slice(0, 12)} was asked for, this is ${fingerprint.slice(0, 12)}`,
+    `survey ${String(wanted).slice(0, 12)} was asked for, but this is ${fingerprint.slice(0, 12)}`,
   );
 }
 

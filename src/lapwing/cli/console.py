@@ -1,4 +1,4 @@
-"""What the commands print and which files they write.
+"""Terminal output of the commands, and the files that they write.
 
 Tables or one JSON document go to stdout, everything else to stderr. A file is checked before the
 work starts, and is written whole or not at all.
@@ -106,7 +106,7 @@ class Output:
     Attributes
     ----------
     warnings : list of str
-        What was warned of so far. Part of the JSON document.
+        The warnings shown so far. Part of the JSON document.
     """
 
     as_json: bool = option(
@@ -155,9 +155,9 @@ class Output:
     def examine(self, rows: RowCounts, domain: Any, *, ask: bool = True) -> None:
         """Say on stderr how many rows have no value in the range. Ask where it is most of them.
 
-        These are exact counts of raw data, so they stand in no JSON document, and without a
-        terminal, where stderr may be a log, they are written only when a warning is due. There the
-        command goes on: a scheduled job that stops would tell of the data.
+        These are exact counts of raw data, so no JSON document has them. Without a terminal, stderr
+        may be a log, so they are written there only when a warning is due. The command then goes
+        on, because a scheduled job that stops would reveal something about the data.
 
         Raises DomainError when whoever is asked does not go on.
         """
@@ -285,8 +285,8 @@ ENDINGS = (".png", ".svg", ".pdf")
 def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
     """Raise before any work is done, when the output cannot or must not be written.
 
-    A file that is there may be the only copy of what cannot be made again: a survey whose reports
-    are being collected, or the raw data. So it is replaced only when the user says so.
+    An existing file may be the only copy of something irreplaceable: a survey whose reports are
+    being collected, or the raw data. So it is replaced only when the user says so.
 
     inputs: Files that the command reads: the output must be none of them.
     force: Whether a file that is there may be replaced (--force). A read-only one never is.
@@ -301,14 +301,14 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
             "complete one"
         )
     if path.is_dir():
-        raise ArgumentError(f"the output must be a file, {path} is a folder")
+        raise ArgumentError(f"the output must be a file, but {path} is a folder")
     if path.exists() and not path.is_file():
-        raise ArgumentError(f"the output must be a plain file, {path} is a device or a pipe")
+        raise ArgumentError(f"the output must be a plain file, but {path} is a device or a pipe")
     for other in inputs:
         same = _resolved(path) == _resolved(other)
         if same or (path.exists() and other.exists() and path.samefile(other)):
             raise ArgumentError(
-                f"the output must not be one of the inputs, {path} is. Choose another name"
+                f"the output must not be one of the inputs, but {path} is. Choose another name"
             )
     folder = _resolved(path).parent
     if not folder.is_dir():
@@ -345,7 +345,7 @@ def check_ending(path: Path, endings: Sequence[str], *, what: str) -> str:
     """Return the ending of a file's name in lower case, or raise ArgumentError."""
     ending = path.suffix.lower()
     if ending not in endings:
-        raise ArgumentError(f"{what} must end in {_either(endings)}, {path.name!r} does not")
+        raise ArgumentError(f"{what} must end in {_either(endings)}, but {path.name!r} does not")
     return ending
 
 
@@ -428,7 +428,7 @@ def check_distinct(
     allowed = {Path(name).resolve() for name in allow_equal or ()}
     if unknown := allowed - seen:
         raise ArgumentError(
-            "allow_equal", f"must name one of the inputs, {min(unknown).name} is none of them"
+            "allow_equal", f"must name one of the inputs, but {min(unknown).name} is none of them"
         )
     for alike in sizes.values():
         digests: dict[bytes, Path] = {}

@@ -416,7 +416,7 @@ class CollectorAddress:
 
 @dataclass(frozen=True)
 class _Answer:
-    """The answer to a request: its body is None when it is no collector's."""
+    """The answer to a request: its body is None when it is not a collector's."""
 
     status: int
     headers: dict[str, str]
@@ -446,7 +446,7 @@ class Connection:
 
         It says nothing that tells one device from another: no version and no cookie. A redirect is
         an answer like others, because it would lead to an address that nobody checked. A body that
-        is encoded is no collector's: 1.6 kB of it may stand for gigabytes.
+        is encoded is not a collector's: 1.6 kB of it may stand for gigabytes.
         """
         from lapwing.client.limited_sockets import FAILURES, TooLongError, collector_url
 
@@ -474,7 +474,7 @@ class Connection:
                 plain = read.get("content-encoding", "identity") == "identity"
                 return _Answer(answer.status, read, _read(answer, most) if plain else None)
         except TooLongError:
-            return f"{self._url} sent more than {most} bytes. It is no collector"
+            return f"{self._url} sent more than {most} bytes. It is not a collector"
         except ssl.SSLCertVerificationError:
             return (
                 f"{self._url}: certificate not trusted. If it is of an authority of your own, name "
@@ -490,13 +490,13 @@ class Connection:
         if isinstance(answer, str):
             raise CollectorError(answer)
         if answer.content is None:
-            raise CollectorError(f"{self._url} sent an encoded answer. It is no collector")
+            raise CollectorError(f"{self._url} sent an encoded answer. It is not a collector")
         if answer.status != 200:
             raise CollectorError(f"{self._url} says {_said(answer.status, answer.content)}")
         if _media_type(answer) == "text/html":
             raise CollectorError(
-                f"{self._url} sent a web page, so it is no collector. The network may ask you to "
-                "sign in first"
+                f"{self._url} sent a web page, so it is not a collector. The network may ask you "
+                "to sign in first"
             )
         return answer.content
 
@@ -552,7 +552,7 @@ class Connection:
         if isinstance(answer, str):
             raise CollectorError(answer)
         if answer.content is None:
-            raise CollectorError(f"{self._url} sent an encoded answer. It is no collector")
+            raise CollectorError(f"{self._url} sent an encoded answer. It is not a collector")
         content = answer.content
         problem = _problem(content)
         if answer.status in (200, 201, 204):
@@ -609,8 +609,8 @@ def check_size(survey: Survey) -> None:
 
 
 _TOO_MANY = (
-    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, this one has more. Use fewer bins, "
-    "or a hashing randomizer"
+    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, but this one has more. Use fewer "
+    "bins, or a hashing randomizer"
 )
 
 

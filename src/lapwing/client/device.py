@@ -657,7 +657,7 @@ def _agree(connection: sqlite3.Connection, survey: Survey, text: str | None) -> 
         check_fingerprint(text, of="text")
         if text != survey.text_fingerprint:
             raise MismatchError(
-                f"text {text[:12]} was agreed to, survey {survey.name!r} has text "
+                f"text {text[:12]} was agreed to, but survey {survey.name!r} has text "
                 f"{survey.text_fingerprint[:12]}. Do not answer it"
             )
     elif _notice(connection, survey, AGREED) not in (None, survey.notice):

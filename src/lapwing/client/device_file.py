@@ -189,8 +189,8 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version != VERSION:
         raise FormatError(
-            f"device files of version {VERSION} can be read, {path.name} says {version}. Update "
-            "lapwing"
+            f"device files of version {VERSION} can be read, but {path.name} says {version}. "
+            "Update lapwing"
         )
 
 
@@ -265,8 +265,8 @@ def _told(path: Path) -> Iterator[None]:
         advice = (
             "it is in use by another process. Nothing was changed, try again"
             if "locked" in str(error)
-            else f"{error}; nothing was changed. Restore it if it is gone: a new one would forget "
-            "what was spent"
+            else f"{error}. Nothing was changed. Restore the file if it is gone, because a new one "
+            "would forget what was spent"
         )
         raise DeviceError(f"the device's file {path.name} cannot be used: {advice}") from None
     except sqlite3.DatabaseError as error:

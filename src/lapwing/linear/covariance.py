@@ -16,8 +16,8 @@ from lapwing.linear.operators.operator import as_operator
 class Covariance:
     """``diag(diagonal) + factor diag(signs) factor'``.
 
-    The distributions of counts have this shape (a multinomial is ``diag(g) - g g'``), and keeping
-    it makes exact standard errors of an invertible channel O(size) instead of O(size^2).
+    Covariances of counts have this shape: that of a multinomial is ``diag(g) - g g'``. Keeping it
+    makes exact standard errors of an invertible channel O(size) instead of O(size^2).
 
     diagonal: float64 [size].
     factor: float64 [size, rank].

@@ -427,7 +427,7 @@ class Recommendation:
                 text += f" ({estimate_text(100 * error.typical, 2)}% of the range)"
             if low != high:
                 text += (
-                    f" averaged over kinds of columns, {low} for the easiest kind; 9 of 10 columns "
+                    f" averaged over kinds of columns, {low} for the easiest kind. 9 of 10 columns "
                     f"of the hardest kind stay below {high}"
                 )
             text = text.replace(" points", " percentage points")

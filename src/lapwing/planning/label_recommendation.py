@@ -440,9 +440,9 @@ def _reason(chosen: Option, fast: list[Option], every: list[Option], users: int)
     )
     if others:
         listed = ", ".join(f"{ratio:.2f} times as much in {name}" for ratio, name in others)
-        text += f"; {listed}"
+        text += f", and {listed}"
     if len(fast) < len(every):
-        text += f"; {len(every) - len(fast)} of {len(every)} exceed the limits"
+        text += f". Of {len(every)} randomizers, {len(every) - len(fast)} exceed the limits"
     return text + "."
 
 

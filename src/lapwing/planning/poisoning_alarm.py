@@ -1,4 +1,4 @@
-"""Test of whether honest devices can have sent a tally (data poisoning).
+"""Test of whether honest devices could have sent a tally (data poisoning).
 
 Anybody may send a collector any reports. An honest report of a false value can never be detected.
 Under local privacy nothing distinguishes it from that of a person who holds the value. But reports
@@ -113,7 +113,7 @@ class PoisoningAlarm:
 
 @one_thread
 def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
-    """Return whether honest people can have sent a tally.
+    """Return whether honest people could have sent a tally.
 
     randomizer: Randomizer whose channel has a joint distribution that can be simulated: all that
         send codes, bits or sets.

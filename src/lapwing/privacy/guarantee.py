@@ -305,7 +305,7 @@ class Guarantee(FromFields):
             promise += f"; {_sum_text(self.summed)}"
         if self.lifetime is not None:
             lifetime = float(self.lifetime)
-            promise += f"; all reports from one device file together: epsilon = {lifetime:g}"
+            promise += f", all reports from one device file together: epsilon = {lifetime:g}"
         return promise if self.standing is None else f"{promise}; {standing_text(self.standing)}"
 
     def marked(self, *standings: Standing | None) -> Guarantee:

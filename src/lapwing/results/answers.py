@@ -1,4 +1,4 @@
-"""What a result says: one document per kind, from which every output is made.
+"""Answers of a result: one document per kind, from which every output is made.
 
 ``summary()``, the terminal, CSV files, ``--json``, the collector's answers and its pages all render
 these documents. :mod:`lapwing.results.rounding` is the only place where a number becomes text.
@@ -486,10 +486,9 @@ def share_row(
 ) -> QuestionRow:
     """Return the share of one label, or of the bin or atom that holds a value.
 
-    Of a distribution it is of those with a value (the share of missing values is of all people),
-    and DomainError says that there is no such
-    label. Of heavy hitters it is that of a listed value, with a simultaneous interval, and
-    ArgumentError says that it is not listed.
+    In a distribution it is a share of the people with a value, and the share of missing values is
+    one of all people. DomainError says that there is no such label. In heavy hitters it is that of
+    a listed value, with a simultaneous interval, and ArgumentError says that it is not listed.
     """
     how: dict[str, Any] = {"level": level, "target": target}
     if result._kind == "heavy-hitters":

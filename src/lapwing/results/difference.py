@@ -374,7 +374,7 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         names: Of the two, for the labels.
         limits: Of the axis of the values, in the numbers of the unit.
         """
-        label = "{} less {}".format(*names or ("first", "second"))
+        label = "{} minus {}".format(*names or ("first", "second"))
         domain = self.first.domain
         if not domain.ordered:
             gaps = self.first.mass - self.second.mass
@@ -425,7 +425,8 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
             curves = self.first.cumulative, self.second.cumulative
             beyond = not_shown(self.first.domain, curves, limits)
         about = None if self._error_laws() is None else f"intervals about {self._about}"
-        return "\n".join(filter(None, (people, promise, about, beyond)))
+        said = "; ".join(filter(None, (people, about)))
+        return "\n".join(filter(None, (said, promise, beyond)))
 
     def _pictures(
         self,

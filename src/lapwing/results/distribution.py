@@ -220,7 +220,15 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
     @cached_property
     def cumulative(self) -> Cumulative:
-        """CDF among those whose value is present, in plain numbers. DomainError for categories."""
+        """CDF among those whose value is present, in plain numbers. DomainError for categories.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
+        >>> round(ages.cumulative.moment(2))
+        1533
+        """
         if self.mass[: self.domain.left.size].sum() <= 0:
             raise ArgumentError(
                 "all mass is on missing values, so there is no CDF. "
@@ -247,6 +255,13 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         ------
         DomainError
             When the domain has categories, or a point cannot be read in its unit.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
+        >>> float(ages.pdf(35))
+        0.05
         """
         return self.cumulative.density(to_points(points, unit=self.domain.unit))
 
@@ -427,6 +442,13 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         See Also
         --------
         lapwing.results.Cumulative.moment : Mean of any power of the values.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
+        >>> round(ages.variance(), 2)
+        127.08
         """
         self._warn_when_limited()
         return self.cumulative.variance
@@ -441,6 +463,13 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
             Standard deviation, in the unit of the domain: of times in seconds. On a circle it is
             ``sqrt(-2 ln R)`` radians, converted to this unit. R is the mean resultant length,
             ``cumulative.resultant_length``. For R = 0 it is infinite.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
+        >>> round(ages.std(), 2)
+        11.27
         """
         self._warn_when_limited()
         return self.cumulative.std
@@ -491,6 +520,14 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         that stands out of the bins around it by more than the noise. In a column without atoms none
         is detected with a probability of 99%. The CDF stays linear inside the bin of a detected
         atom, because no report says where in the bin it is.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> dollars = lw.Interval(0, 100, bins=10, atoms=[0])
+        >>> zero, = lw.Distribution.of_values([0, 0, 30, 80], dollars).atoms
+        >>> zero.right, zero.share
+        (0.0, 0.5)
         """
         return () if is_small(self) else atoms_at(self, 0.95)
 

@@ -44,8 +44,8 @@ from lapwing.stored_fields import FromFields, StoredArray
 _NUMBER_LIMIT = 1e100
 
 METHOD = (
-    "normal interval about the unbiased share; 'simultaneous' is Bonferroni's over all values "
-    "searched, so it stays honest for values that are listed because they came out large"
+    "Gaussian interval about the unbiased share. 'simultaneous' applies Bonferroni's correction "
+    "over all values searched, so it covers even values that are listed because they came out large"
 )
 
 

@@ -480,7 +480,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Raises
         ------
         ArgumentError
-            When no axis has this name, it is a circle, or the share is not in (0, 1].
+            When no axis has this name, the axis is a circle, or the share is not in (0, 1].
         DomainError
             When the axis has no order.
 

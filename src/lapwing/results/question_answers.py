@@ -250,7 +250,7 @@ def asks_curve(provenance: Mapping[str, Any]) -> bool:
 def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, ...]:
     """Return the questions that a table or a picture answers, or else the survey's.
 
-    asks: What is asked. None: what the survey asks.
+    asks: The questions. None: those of the survey.
 
     returns: Empty where the curve is asked, alone or by the survey. Also of labels, unless asked
         here: the shares of all of them are as well known.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -29,8 +29,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import DomainField
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
-from lapwing.protocol.messages.tally import Summed
-from lapwing.protocol.release import IDENTIFIER, LARGEST_SUM, Release
+from lapwing.protocol.messages.release_identity import IDENTIFIER, SummedRelease
+from lapwing.protocol.release import LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
@@ -135,7 +135,7 @@ def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QuestionRelease(Summed, Declared, FromFields, Stored):
+class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     """Release of answers to questions, which is public.
 
     Releases of different people add with ``+``, but for quantiles.
@@ -156,6 +156,8 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         The release of the whole curve, where it was asked.
     standing : {"seeded"} or None
         That its noise came from a seed. Default: None.
+    digests : sequence of str
+        Of a sum: as of :class:`lapwing.Release`. Default: empty.
 
     See Also
     --------
@@ -183,6 +185,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
     people: Annotated[int, From(0, MOST_PEOPLE)] | None
     curve: Release | None = field(default=None, metadata=UNSAID)
     standing: Standing | None = field(default=None, metadata=UNSAID)
+    digests: Annotated[Sequence[str], Later] = field(default=(), metadata={"absent": ()})
 
     _name: ClassVar = "a release of answers"
     _kind: ClassVar = "question-release"
@@ -199,6 +202,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
             raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both. It would count its people twice")
+        self._check_digests(len(names))
         if not self.parts:
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:
@@ -233,6 +237,10 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         standings = [part.standing for part in self.curve.parts]
         if weakest_standing(self.standing, *standings) != self.standing:
             raise MismatchError("the answers must state the standing of their curve")
+
+    def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
+        alone = len(self.identifiers) == 1
+        return [(part.noise, part.answers) for part in self.parts] if alone else []
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -293,6 +301,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
                 "releases of answers can be added only when their domain, privacy parameters, "
                 "questions and shares are equal. Agree on them before you release"
             )
+        digests = self.digests_with(other)
         parts = []
         for one, two in zip(self.parts, other.parts, strict=True):
             if np.abs(one.answers.astype(float) + two.answers).max() >= LARGEST_SUM:
@@ -309,4 +318,5 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
             None if self.people is None else self.people + (other.people or 0),
             both,
             weakest_standing(self.standing, other.standing),
+            digests,
         )

@@ -265,7 +265,7 @@ class SignedEstimate(FromFields, Stored):
             positive = np.maximum(self.mass, 0.0)
             if positive.sum() <= 0:
                 raise ArgumentError(
-                    "clip-and-normalize needs at least one positive mass, there is none. Use the "
+                    "clip-and-normalize needs at least one positive mass. There is none. Use the "
                     "projection 'simplex'"
                 )
             return np.asarray(positive / positive.sum())

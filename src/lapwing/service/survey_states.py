@@ -1,4 +1,4 @@
-"""What is told of a survey before anything is decoded: its terms, and how many reported."""
+"""State of a survey before anything is decoded: its terms, and how many reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AnswersKind = Annotated[
 
 
 class TermsDocument(TypedDict):
-    """What a collector has decided about a survey."""
+    """Decisions of a collector about a survey."""
 
     survey: Fingerprint
     state: SurveyState

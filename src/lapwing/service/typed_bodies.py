@@ -1,6 +1,6 @@
 """Bodies and queries by type: the fields of a struct are the only place where a limit is.
 
-What is sent is checked against the struct, and the OpenAPI description is made from it.
+The body is checked against the struct, which also generates the OpenAPI description.
 """
 
 from __future__ import annotations

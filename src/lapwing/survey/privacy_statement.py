@@ -1,4 +1,4 @@
-"""What several surveys, or several rounds of one, cost a person, and saying so in plain words."""
+"""Privacy cost of several surveys or rounds to one person, in plain words."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
         "Your answers are randomized on your own device before they leave it. Nobody receives what "
         "you hold, not even the collector.",
         "Together, the reports from your device to the surveys listed here change the odds of any "
-        f"guess about you {odds}, whatever else is known about you and however the reports are "
-        "analyzed.",
+        f"guess about you {odds}. This holds whatever else is known about you, and however the "
+        "reports are analyzed.",
         f"The most that may be asked of you is epsilon {float(ledger.budget.epsilon):g}. The "
         f"surveys listed here use {float(spent.epsilon):g} of it.",
     ]

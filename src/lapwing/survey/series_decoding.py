@@ -111,7 +111,7 @@ def decode_series(
     MismatchError
         When a week is on another domain, is given twice, or its tally is not its survey's.
     ArgumentError
-        When weeks or names are out of order, there are none, or one is no such pair. When
+        When there are no weeks, a week is not such a pair, or weeks or names are out of order. When
         reports are memoized, and so show no changes.
     UnsupportedChannelError
         Of numbers on more than 1024 bins, or of more weeks than memory should hold (512 at 512
@@ -119,9 +119,9 @@ def decode_series(
 
     Notes
     -----
-    Releases of a curator who adds new people to all earlier ones, round after round
-    (:class:`lapwing.mechanisms.RunningPrefixSums`), are no series of weeks: each is about
-    everybody so far.
+    Releases of a curator who adds new people each round
+    (:class:`lapwing.mechanisms.RunningPrefixSums`), are not a series of weeks, because each is
+    about everybody so far.
 
     **Privacy.** Post-processing of what is public already. One person's privacy losses compose
     over the weeks in which they answered: `Series` carries the privacy guarantee of each week, not
@@ -177,7 +177,7 @@ def read_weeks(
         raise ArgumentError("a series needs at least one week in which somebody reported")
     unknown = [name for name in allow_equal if name not in called]
     if unknown:
-        raise ArgumentError("allow_equal", f"must name weeks, {unknown[0]!r} is none of them")
+        raise ArgumentError("allow_equal", f"must name weeks, but {unknown[0]!r} is none of them")
     seen: dict[Any, str] = {}
     known_ids: dict[Any, str] = {}
     first = there[0]
@@ -285,7 +285,7 @@ def _of_release(release: Release, name: str) -> ReadWeek:
             "histogram-query and label-counts"
         )
     release.mechanism.verify(release)
-    parts = tuple(sorted(part.identifier for part in release.parts))
+    parts = (*sorted(part.identifier for part in release.parts), *release.known_digests)
 
     def alone() -> Distribution:
         decoder = release_decoder(release.mechanism, release.domain)

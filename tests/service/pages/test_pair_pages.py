@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,13 @@ def test_a_map_has_its_marginals_quartiles_and_a_comparison(tmp_path: Path) -> N
             assert "style=" not in text  # which the policy of the pages forbids
             both = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&against=epoch:e&wait=1")
             assert of_class(both, "less") and "f compared with e" in both
-            assert "How much higher ms is in f" in both
+            assert "How much higher ms is in f" in both and 'class="more sure"' in both
+            _, gap = both.split("data-difference>")
+            chart = re.compile(r'data-chart="difference".*?data-columns>(.*?)</script>', re.S)
+            for name, found in zip(("ms", "hour"), chart.findall(gap), strict=True):
+                columns = json.loads(found)["columns"]
+                assert {"difference", "low", "simultaneous_high"} <= set(columns)
+                assert f"{name} alone: CDF of f minus CDF of e" in gap
             odd = "condition=hour&low=six&high=10:00"
             text = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&wait=1&{odd}")
             assert 'role="alert"' in text and of_class(text, "more")

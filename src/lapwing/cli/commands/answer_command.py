@@ -61,10 +61,11 @@ class AskedShares:
     """The options that say what is asked."""
 
     above: list[str] | None = option(
-        "The share of values greater than this; with an upper end, of the range between.", "VALUE"
+        "The share of values greater than this. With an upper end, the share between the two.",
+        "VALUE",
     )
     at_least: list[str] | None = option(
-        "The share of values of this or more; with an upper end, of the range between.",
+        "The share of values of this or more. With an upper end, the share between the two.",
         "VALUE",
         flags="--at-least --from",
     )
@@ -113,8 +114,8 @@ class AskedShares:
         kinds = {end.flag for end in lower}, {end.flag for end in upper}
         if several and (len(lower) != len(upper) or max(map(len, kinds)) > 1):
             raise ArgumentError(
-                "each of several ranges has one lower and one upper end, of the same two options, "
-                "such as: --at-least 0 --below 18 --at-least 18 --below 65"
+                "each of several ranges must have one lower and one upper end, by the same two "
+                "options. For example: --at-least 0 --below 18 --at-least 18 --below 65"
             )
         for probability in self.quantile or ():
             checked(probability, Share, name="quantile")

@@ -202,7 +202,7 @@ def export(
         named = [each for each in known if each.startswith(survey)] if survey else []
         if len(named) != 1:
             raise ArgumentError(
-                f"exactly one survey must have a fingerprint that begins with {survey!r}, there "
+                f"exactly one survey must have a fingerprint that begins with {survey!r}. There "
                 f"are {len(named)}. Give more of its digits, or check them"
             )
         size = 0

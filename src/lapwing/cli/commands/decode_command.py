@@ -63,8 +63,8 @@ class WatchedScan:
         """Return the heavy hitters. Where it takes long, say beforehand how long."""
         if announcement := self.scan.announcement(channel, tally):
             hashed = channel.domain.name == "hashed-strings"
-            quick = "; --candidates FILE scores your own texts in a second" if hashed else ""
-            later = "" if self.state else "; with --resume it can be stopped and continued"
+            quick = ". --candidates FILE scores your own texts in a second" if hashed else ""
+            later = "" if self.state else ". With --resume you can stop and continue it"
             self.out.tell(announcement + quick + later)
         with self.out.progress("scan", tiles_of(channel)) as advance:
             shown = 0

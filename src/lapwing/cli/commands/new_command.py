@@ -148,7 +148,7 @@ class AnswerOptions:
         default=False,
     )
     notice: Path | None = option(
-        "What people are told: a JSON object with some of question, purpose, owner, contact and "
+        "Texts shown to people: a JSON object with some of question, purpose, owner, contact and "
         "measured_in (the unit of numbers, such as ms).",
         "FILE",
     )

@@ -244,7 +244,7 @@ def release(
     """A private distribution of a column, published once.
 
     Values outside the bounds are clipped, or counted below and above where the domain says so.
-    Values that are no label are missing, unless the domain names a label for them. Missing values
+    Values that are not labels are missing, unless the domain names a label for them. Missing values
     get a share of their own. Polynomial-projection, matching-pursuit and adaptive-quantiles count
     them at the upper end. The output is public. Releases of different people can be merged.
 
@@ -407,7 +407,9 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
     ]
     word = counted_word(planned.guarantee)
     facts_of = {word: count_text(users), "privacy guarantee": str(planned.guarantee)}
-    facts_of["errors"] = "root mean square, typical over made-up columns; of quantiles in ranks"
+    facts_of["errors"] = (
+        "root mean square, typical over made-up columns. Those of quantiles are in ranks"
+    )
     if line := delta_line(promise, users):
         facts_of["delta"] = line
     if note:
@@ -535,7 +537,7 @@ def publish_round(
     running = made.mechanism
     if not isinstance(running, RunningPrefixSums):
         raise ArgumentError(
-            f"only a release by running-prefix-sums has rounds, {before.name} is by "
+            f"only a release by running-prefix-sums has rounds, but {before.name} is by "
             f"{running.name}. Merge releases of other mechanisms: lapwing merge"
         )
     if len(rounds) != len(made.parts) + 1:

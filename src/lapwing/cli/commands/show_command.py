@@ -53,7 +53,7 @@ class HowShown:
 
     @property
     def request(self) -> AnswerRequest:
-        """What is asked of a result."""
+        """Questions put to a result."""
         return AnswerRequest(level=self.level, target=self.target, curve=self.curve)
 
 
@@ -197,7 +197,7 @@ def _reports(file: Any, how: HowShown) -> Shown:
 
 
 def _progress(job: Any, how: HowShown) -> Shown:
-    rows = {"unfinished job": f"{count_text(job.done)} steps done; run it again to continue"}
+    rows = {"unfinished job": f"{count_text(job.done)} steps done. Run it again to continue"}
     return {"job": job.job, "done": job.done}, [facts(rows)], None
 
 

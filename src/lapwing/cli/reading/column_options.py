@@ -222,7 +222,9 @@ def population(
             people = whole_counts(batch.column(1), column=count_column, typed=table.typed)
             everybody += float(people.sum(dtype=np.float64))  # whole numbers would overflow
             if everybody > LARGEST_COUNT:
-                raise DomainError(f"the counts must add up to at most {LARGEST_COUNT}, they do not")
+                raise DomainError(
+                    f"the counts must add up to at most {LARGEST_COUNT}, but they do not"
+                )
             np.add.at(total, domain.index(values), people)
         first += batch.num_rows
     if total.sum() == 0:

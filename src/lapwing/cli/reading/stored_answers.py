@@ -32,7 +32,7 @@ TALLIES = ("lapwing-tally", "lapwing-group-tallies")
 
 
 def read_result(path: Path) -> Distribution:
-    """Return the distribution in a file, or behind a release. FormatError when it is neither."""
+    """Return the distribution in a file, or the estimate from a release, or raise FormatError."""
     return read_as(path, _distribution)
 
 

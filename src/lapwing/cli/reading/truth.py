@@ -1,4 +1,4 @@
-"""What an estimate is compared with: the people's values themselves, or another result."""
+"""The reference of a comparison: the people's own values, or another result."""
 
 from __future__ import annotations
 

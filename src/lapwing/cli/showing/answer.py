@@ -24,7 +24,7 @@ Rows = Callable[[], Sequence[dict[str, Any]]]
 
 
 class ShownAnswer(NamedTuple):
-    """What a command shows of a result.
+    """Answers that a command shows of a result.
 
     document: The answer, as JSON values.
     tables: The main table first, the facts last.
@@ -91,7 +91,7 @@ class TableOptions:
 
         inputs: Files that the command reads.
         force: Whether a file that is there may be replaced.
-        output: What else the command writes.
+        output: Other files that the command writes.
         """
         if self.table is None:
             return

@@ -6,8 +6,8 @@ becomes the shares of the people who reported (:func:`reporting_people`), and th
 
 The posterior of a fitted prior is too sure of what it could not see. A band that trusts it covers
 66 to 91% on the worst columns where it says 95. So the prior is widened before the band is drawn.
-Doubling the fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to 60
-% in width and repairs the coverage. `results/uncertainty.py` makes intervals of it.
+Doubling the fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to
+60% in width and repairs the coverage. `results/uncertainty.py` makes intervals of it.
 
 The steps in which a density is drawn need less where the reports show a smooth one. Their floor is
 as large as the reports allow (:func:`density_law`).
@@ -394,9 +394,9 @@ class SpectralPrior(Declared):
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
     **Accuracy.** See the tables of `benchmarks/accuracy`, also for the coverage of the bands. A
-    band that trusted the fitted prior would cover 66 to 91% on the worst columns, in place of 95
-    %. So the prior is widened first. The steps of a smooth density need less from epsilon 1.5 on,
-    with up to 512 bins: see `accuracy/smooth_densities`.
+    band that trusted the fitted prior would cover 66 to 91% on the worst columns, instead of 95%.
+    So the prior is widened first. The steps of a smooth density need less from epsilon 1.5 on, with
+    up to 512 bins: see `accuracy/smooth_densities`.
 
     **Cost.** Up to 512 bins it takes O(size^3), 0.2 s at 256. Above, it takes O(size * columns^2)
     with 192 waves and the atoms that are found, and memory O(size * columns). To this come O(size *

@@ -489,9 +489,9 @@ class Candidates(Declared):
         if twin.size:
             position = int(twin[0])
             pairs = (
-                f"; there are {twin.size} such pairs, so ask with more bits: HashedStrings(40)"
+                f". There are {twin.size} such pairs, so ask with more bits: HashedStrings(40)"
                 if twin.size > 1
-                else "; drop one"
+                else ". Drop one"
             )
             raise ArgumentError(
                 f"the candidates at positions {int(first[places][position])} and {position} are "

@@ -30,7 +30,7 @@ from lapwing.results.uncertainty import Uncertainty
 
 HADAMARD_METHOD = (
     "exact linear intervals: unbiased estimate with its exact variances at the decoded "
-    "distribution; 'simultaneous' takes the shares as independent"
+    "distribution. 'simultaneous' takes the shares as independent"
 )
 
 HADAMARD_WHOLE = 256
@@ -118,8 +118,8 @@ DENSE = 2048
 """Most symbols for which a channel is inverted as a matrix. Some channels need no matrix."""
 
 METHOD = (
-    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution; "
-    "measured coverage stands in benchmarks/accuracy"
+    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution. "
+    "Its measured coverage is in benchmarks/accuracy"
 )
 
 

@@ -110,8 +110,8 @@ def _slide(x: Any, width: Any, gap: Any, outside: Any, out: Any) -> None:  # pra
 
     gap: inside - outside.
     """
-    # The prefix sum is kept in `out` itself, whose entries from `width` on are then turned into
-    # differences from the back, so that none is read too late.
+    # The prefix sum is kept in `out` itself. Its entries from `width` on are then turned into
+    # differences, last one first, so that none is overwritten before it is read.
     size = x.shape[0]
     total = 0.0
     for i in range(size):

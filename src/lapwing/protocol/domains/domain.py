@@ -465,7 +465,7 @@ def refuse_fractions(numbers: NDArray[np.float64]) -> None:
     if not whole.all():
         position = int(np.argmin(whole))
         raise DomainError(
-            f"every value must be a whole number, the one at position {position} is not. "
+            f"every value must be a whole number, but the one at position {position} is not. "
             "Round it, or use an Interval that takes fractions",
             position=position,
         )

@@ -210,7 +210,7 @@ class RowCounts:
         if self.unlisted:
             said.append(f"{self.unlisted:,} counted as {domain.other!r}")
         if self.alike:
-            said.append("some values equal a label but for zeros before it, case, spaces or .0")
+            said.append("some values equal a label except for leading zeros, case, spaces or '.0'")
         return f"of {self.rows:,} rows: {', '.join(said) or 'none without a value in the range'}"
 
     def advice(self, domain: Any) -> str:

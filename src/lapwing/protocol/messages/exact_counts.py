@@ -209,7 +209,7 @@ class ExactCounts(Summed):
 
     def __repr__(self) -> str:
         """Return one line that shows nothing of the data, not even how many rows there are."""
-        return f"<ExactCounts of a domain of {self.domain.size} symbols; its counts are secret>"
+        return f"<ExactCounts of a domain of {self.domain.size} symbols, with secret counts>"
 
     @classmethod
     def of_values(
@@ -407,7 +407,7 @@ class ExactCounts(Summed):
         if found._header() != header:
             raise FormatError(
                 f"the header of {path.name} must be the canonical JSON of a curator's domain, "
-                "this one is spelled in another way. It was made by other software"
+                "but this one is spelled in another way. It was made by other software"
             )
         return found
 

@@ -516,7 +516,7 @@ def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
     if not legal.all():
         position = int(np.argmin(legal))
         raise ReportError(
-            f"every count must be a whole number from 0 to 2^53 - 1, the one at position "
+            f"every count must be a whole number from 0 to 2^53 - 1, but the one at position "
             f"{position} is not. The batch was not counted",
             position=position,
         )

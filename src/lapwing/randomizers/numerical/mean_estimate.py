@@ -84,7 +84,7 @@ def own_counts(tally: CountTally, fingerprint: str) -> NDArray[np.int64]:
     """Return the counts of a tally, or raise MismatchError when another randomizer made it."""
     if tally.fingerprint != fingerprint:
         raise MismatchError(
-            f"the tally was made by randomizer {tally.fingerprint[:12]}, this one is "
+            f"the tally was made by randomizer {tally.fingerprint[:12]}, but this one is "
             f"{fingerprint[:12]}. Use the randomizer that made the reports"
         )
     return tally.blocks[0]
