@@ -22,7 +22,7 @@ from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.questions import Histogram, Mean, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers, within
-from lapwing.results.band import Target
+from lapwing.results.band import Target, check_level
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.question_answers import WIDE, Answer
 from lapwing.results.question_release import QuestionPart, QuestionRelease, share_of
@@ -68,8 +68,7 @@ def answer_released(
         raise ArgumentError(
             "target", "must be 'empirical': the intervals of a release of answers are about data"
         )
-    if not 0 < level < 1:
-        raise ArgumentError("level", "must be between 0 and 1", repr(level))
+    check_level(level)
     numbers = AskedNumbers(part.question, release.domain, release.promise)
     mine = part.answers.reshape(numbers.segments, -1)[_row(release, segment)]
     if isinstance(asked, Quantile) and isinstance(part.question, Quantile):
