@@ -183,7 +183,7 @@ def opening(path: Path) -> Iterator[None]:
 
 
 class Stored(Documented):
-    """What is stored as a JSON document: its text and its file follow from the document.
+    """Base of classes stored as JSON: their text and their file follow from the document.
 
     A class adds `to_document` and `from_document`.
     """
@@ -337,7 +337,7 @@ def require_format(document: Mapping[str, Any], *, name: str, version: int) -> N
     # Not a bool: True equals 1.
     if type(stated) is not int or stated != version:
         raise FormatError(
-            f"{name} documents of version {version} can be read, this one says "
+            f"{name} documents of version {version} can be read, but this one says "
             f"{_version(stated)}. Update lapwing"
         )
     require_plain(document, name=f"a {name} document")
@@ -352,9 +352,9 @@ def require_plain(document: Any, *, name: str) -> None:
     """Raise FormatError unless this is JSON that every reader understands alike.
 
     Objects, lists, valid Unicode, finite numbers of at most 64 bits, at most a hundred levels.
-    O(size); what follows may then compute with it without looking out for other kinds of value.
+    O(size). Later steps may then compute with it without checking for other kinds of value.
 
-    name: What it is, for the message.
+    name: Its name in the message.
     """
     level = [document]
     for _ in range(DEEPEST):
@@ -365,8 +365,11 @@ def require_plain(document: Any, *, name: str) -> None:
                 _require_texts(value, name)
                 deeper += value.values()
             elif kind in (list, tuple):
-                if set(map(type, value)) <= _NUMBERS:
+                kinds = set(map(type, value))
+                if kinds <= _NUMBERS:
                     _require_numbers(value, name)
+                elif kinds == {str}:
+                    _require_texts(value, name)
                 else:
                     deeper += value
             elif kind is str:
@@ -408,7 +411,7 @@ def require_spelling(document: Any, written: Any, *, name: str) -> None:
 
     document: As it came, checked by :func:`require_plain`.
     written: The document of the object that was made of it.
-    name: What it is, for the message, which names the place and how to write it.
+    name: Its name in the message, which says where the value is and how to write it.
     """
     found = _difference(document, written, "")
     if found is not None:
@@ -429,7 +432,8 @@ def _difference(came: Any, wanted: Any, place: str) -> tuple[str, Any, Any] | No
     elif isinstance(came, list | tuple) and isinstance(wanted, list | tuple):
         if len(came) != len(wanted):
             return place, came, wanted
-        if came == wanted and set(map(type, came)) | set(map(type, wanted)) <= _NUMBERS:
+        kinds = {*map(type, came), *map(type, wanted)}
+        if came == wanted and (kinds <= _NUMBERS or kinds == {str}):
             return None
         pairs = (
             (ours, theirs, f"{place}[{number}]")
@@ -461,7 +465,7 @@ def spelled_number(text: Any, *, name: str) -> Fraction:
     """Return the exact number that a document holds as a string such as ``"3"`` or ``"1/3"``.
 
     text: A quotient in lowest terms, or a whole number.
-    name: What it is, for the message.
+    name: Its name in the message.
 
     Raises FormatError when it is written in another way, or is neither 0 nor in [1e-100, 1e100].
     """
