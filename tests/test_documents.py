@@ -228,7 +228,7 @@ def test_every_domain_is_in_the_table() -> None:
 @pytest.mark.parametrize("valid", VALID_DOMAINS, ids=lambda document: document["class"])
 def test_a_damaged_domain_is_refused_or_what_it_says(valid: dict[str, Any]) -> None:
     read_anyway = 0
-    for document in mutants(valid, most=300, seed=1):
+    for document in mutants(valid, most=300, seed=2):
         with contextlib.suppress(FormatError, DomainError):
             assert spelled(build_domain(document).to_document()) == spelled(document)
             read_anyway += 1
