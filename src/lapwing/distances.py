@@ -139,7 +139,7 @@ def wasserstein(
 ) -> float:
     """Wasserstein-1 (earth mover's) distance of two distributions, in the unit of the values.
 
-    It is the distance on the line, from the lower end of the domain to the upper one, also where
+    It is the distance on the line, from the lower end of the domain to the upper one, even where
     the domain is circular. Mass that moves past the end goes all the way back. With
     ``circular=True`` it is the distance on the circle [2]_, where mass takes the shorter way.
     Divide by the length of the domain to compare with papers that scale it to [0, 1].

@@ -494,11 +494,11 @@ def replacing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterato
     """Open a temporary file alongside `path` that takes its place when the block ends well.
 
     On an exception, also Ctrl-C, the temporary file is removed and `path` stays as it was. It is
-    locked while the block runs, and the lock ends with the process, also one that is killed. So the
-    next process that writes to the folder removes what a killed one left there: reports of values
-    that are randomized again, say. The
-    content is on the disk before the name changes, so a crash leaves the old file or the new one.
-    When the block has ended, also a loss of power leaves the new one.
+    locked while the block runs, and the lock ends with the process, even if it is killed. So the
+    next process that writes to the folder removes the leftovers of a killed one, such as reports of
+    values that are randomized again. The content is on the disk before the name changes, so a crash
+    leaves the old file or the new one. Once the block has ended, even a power failure leaves the
+    new one.
 
     path: Its folder must exist.
     mode: Permission bits of the new file, before the process's umask.
@@ -662,7 +662,7 @@ def _take_name(temporary: str, path: Path) -> None:
 def check_absent(path: Path) -> None:
     """Raise ArgumentError when something has the name of an output that replaces nothing.
 
-    A process that was killed while it wrote for that name leaves nothing, also when it is refused.
+    A process that was killed while it wrote for that name leaves nothing, even when it is refused.
     """
     remove_abandoned(path.parent)
     if os.path.lexists(path):

@@ -150,7 +150,7 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   demand(measure === undefined || plain, "measured_in is the unit of plain numbers");
   if (!HASHING.includes(asked.class)) requireFew(domain.size);
   if (isWhole(asked.grid, 1, Infinity)) requireFew(asked.grid);
-  demand(isObject(derived), "what is derived must be a JSON object");
+  demand(isObject(derived), "derived must be a JSON object");
   const { made, input = domain } = build({ asked, derived, domain, odds: new Odds(epsilon) });
   return new Survey(document, domain, { made, input, width: made.width }, epsilon.toString());
 }

@@ -443,6 +443,6 @@ def check_distinct(
                 continue
             raise ArgumentError(
                 f"{input_name(path)} is a copy of {input_name(first)}. Its {what} would count "
-                "twice. Leave it out, or, where they are of different people and equal by chance, "
-                f"say --allow-equal {input_name(path)}"
+                "twice. Leave it out. If they are about different people and equal by chance, add "
+                "--allow-equal {input_name(path)}"
             )

@@ -178,8 +178,8 @@ def option(
 ) -> Any:
     """Return a field of a group: an option of the command line.
 
-    help: What it is, for the person who types it.
-    metavar: What stands for its value in the help. A switch has none.
+    help: The description in the help.
+    metavar: The placeholder for its value in the help. A switch has none.
     flags: Its flags, with spaces between. Default: the name of the field. Where it may be true,
         false or left open, its opposite too.
     default: ``dataclasses.MISSING`` for an option that must be given.

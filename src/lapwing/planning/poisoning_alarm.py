@@ -133,7 +133,7 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     over all distributions p. The weights have the variance v of a count at a first fit. For a
     mixture the chi-square of the group sizes is added. The p-value compares it with that sum at the
     distribution from which the simulated people were drawn, without fitting them. A fit is never
-    further than the truth, so the p-value is conservative, also where shares are zero. There a
+    further than the truth, so the p-value is conservative, even where shares are zero. There a
     simulation that fits every tally again alarms too often, because a fit to noise has fewer zeros
     than the truth. The price is power, which is stated: `visible`.
 

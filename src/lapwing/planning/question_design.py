@@ -6,7 +6,7 @@ as narrow as the piecewise mechanism. Below epsilon 1 the default mixture has th
 the wave the shorter interval, so each gets half of the people.
 
 If the default mixture is one of several components, it gets half of the people. The others share
-the rest equally. From epsilon 8 on fine cells beside few edges tell more of the curve, and the
+the rest equally. From epsilon 8 on, fine cells next to few edges reveal more of the curve, and the
 mixture gets a fifth.
 """
 

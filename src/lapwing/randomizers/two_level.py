@@ -1,4 +1,4 @@
-"""The two-level design under many randomizers, and reports that are one code.
+"""The two-level design of many randomizers, whose reports are one integer code.
 
 Every value has a high-probability output set. All these sets have the same size, and an output is
 ``e^epsilon`` times as likely inside the set of a value as outside. In the code an output is "near"

@@ -125,16 +125,16 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
         return _of_label(domain, asked)
     number = to_points(asked, unit=domain.unit, name="what a share is asked of")
     if number.ndim:
-        raise ArgumentError("a share is of one value, got several")
+        raise ArgumentError("a share takes one value, got several")
     ends = domain.left[0], domain.right[-1]
     if domain.circular and not math.isfinite(float(number)):
-        raise DomainError("a share is of a value of the domain. No point of a circle is infinite")
+        raise DomainError("a share takes a value of the domain. No point of a circle is infinite")
     beyond = not ends[0] <= float(number) <= ends[1]
     if beyond and not domain.circular and not domain.outside_indices:
         low, high = (to_text(float(end), unit=domain.unit) for end in ends)
         fate = "counted at its ends" if domain.open_ended else "refused"
         raise DomainError(
-            f"a share is of a value of the domain, from {low} to {high}. Values beyond were {fate}"
+            f"a share takes a value of the domain, from {low} to {high}. Values beyond were {fate}"
         )
     return int(domain.index([asked])[0])
 

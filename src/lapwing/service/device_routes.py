@@ -60,7 +60,7 @@ class UploadQuery(Query):
             Fingerprint,
             Meta(
                 description="Fingerprint of the text that the people of this batch were asked. "
-                "Without it the batch is taken whatever they were asked."
+                "Without it, the text is not checked."
             ),
         ]
         | None

@@ -72,7 +72,7 @@ class SegmentCount(CountDocument):
 
 
 Reasons = Annotated[
-    dict[str, Count] | None, Meta(description="Refused uploads by reason. Null: an admin is told.")
+    dict[str, Count] | None, Meta(description="Refused uploads by reason. Null: an admin decides.")
 ]
 
 
@@ -81,7 +81,7 @@ class CountedEpoch(EpochDocument, CountDocument):
 
     look: LookDocument | None
     received: Annotated[
-        Count | None, Meta(description="Reports so far, shown or not. Null: an admin is told.")
+        Count | None, Meta(description="Reports so far, shown or not. Null: an admin decides.")
     ]
     refused: Reasons
     segments: NotRequired[list[SegmentCount]]

@@ -44,7 +44,7 @@ class Body(Struct, forbid_unknown_fields=True):
 
     @classmethod
     def completed(cls, document: dict[str, Any]) -> dict[str, Any]:
-        """Return the object that was meant: another one where `alternative` was sent."""
+        """Return the completed object, or another one if `alternative` was sent."""
         return document
 
 

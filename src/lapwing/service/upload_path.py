@@ -451,7 +451,7 @@ def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
     if batch.survey != survey:
         raise ProblemError(
             Problem.MALFORMED,
-            "the batch is of another survey than its address. Send it to its own",
+            "the survey of the batch differs from that of its address. Send it to its own",
         )
     return batch
 

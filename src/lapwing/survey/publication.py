@@ -214,7 +214,7 @@ class Publication(Stored):
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """A release that nothing is left to be refused for but the ledger and too many people.
+    """A checked release, which only the ledger or too many people can still refuse.
 
     Made by :func:`planned_release`, before the values are looked at.
 

@@ -307,7 +307,7 @@ def _show_pair(
     path: Path, asked: AskedShares, how: dict[str, Any], written: TableOptions, out: Output
 ) -> None:
     """Show the answers of a joint distribution to questions in words."""
-    from lapwing.results.joint_answers import question_rows
+    from lapwing.results.joint_answers import question_rows, shrunk
 
     joint = JointDistribution.load(path)
     if not asked.ask:
@@ -325,7 +325,10 @@ def _show_pair(
     if said := [row["note"] for row in rows if row["note"]]:
         notes["no point"] = "; ".join(dict.fromkeys(said))
     output = None if written.table is None else str(written.table)
-    document = {"command": "answer", "answers": rows, "output": output}
+    caution = shrunk(joint) if any(" given " in row["question"] for row in rows) else None
+    if caution is not None:
+        notes["caution"] = caution
+    document = {"command": "answer", "answers": rows, "caution": caution, "output": output}
     out.show(document, grid("answers", heads, cells), facts(notes))
 
 

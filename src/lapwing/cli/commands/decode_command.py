@@ -257,7 +257,7 @@ def _pairs(files: Sequence[Path], segment: str | None) -> list[tuple[Survey, Tal
             f"no tally follows {weeks.bare[0].name}. Name each survey before its tallies"
         )
     if len(pairs) < len(weeks.weeks):
-        raise ArgumentError("decode takes surveys and their tallies, neither releases nor gaps")
+        raise ArgumentError("decode takes surveys and their tallies, but no releases or gaps")
     if len(pairs) > 1 and len({survey.fingerprint for survey, _ in pairs}) == 1:
         raise ArgumentError(
             "these are several tallies of one survey: add them with lapwing merge, or decode weeks "

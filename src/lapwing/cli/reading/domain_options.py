@@ -366,7 +366,7 @@ def texts_of(given: str | None, domain: Domain) -> Texts:
     if unit == "number":
         raise ArgumentError(
             "texts",
-            "is for dates and times, and this domain holds neither",
+            "is for dates and times, but this domain has neither",
             advice="Leave it out, or declare the domain's --unit",
         )
     check_texts(given, unit)

@@ -56,8 +56,8 @@ AllowEqual = Annotated[
     typer.Option(
         "--allow-equal",
         metavar="NAME",
-        help="Also count this input, although it equals an earlier one, because it is of different "
-        "people. May be repeated. Without it, a copy is refused.",
+        help="Also count this input, although it equals an earlier one, because it is about "
+        "different people. May be repeated. Without it, a copy is refused.",
     ),
 ]
 

@@ -21,7 +21,7 @@ def read_survey(path: Path) -> Survey:
 
 
 def format_of(path: Path) -> Any:
-    """Return the format that a file says it has, also of tallies by segment in a table."""
+    """Return the format that a file says it has, even for tallies by segment in a table."""
     return GROUP_TALLIES if is_group_table(path) else read(path).get("format")
 
 

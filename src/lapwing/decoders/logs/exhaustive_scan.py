@@ -162,7 +162,7 @@ class ExhaustiveScan(Declared):
             none.
         state : path, optional
             File that keeps the intermediate result. It is replaced as a whole every ten seconds and
-            when the scan ends, also by an error or Ctrl-C. A scan that finds the file continues
+            when the scan ends, even by an error or Ctrl-C. A scan that finds the file continues
             there. Default: none.
 
         Returns

@@ -111,8 +111,8 @@ def unit_names(array: Any, *, column: str, typed: bool) -> Any:
 
     if pa.types.is_nested(array.type):
         raise ArgumentError(
-            f"the column {column!r} must say whose each row is, in strings, numbers or dates. It "
-            f"holds {array.type}"
+            f"the column {column!r} must identify the unit of each row, in strings, numbers or "
+            f"dates. It holds {array.type}"
         )
     if not typed or _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=False)

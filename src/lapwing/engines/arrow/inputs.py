@@ -77,7 +77,7 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     if "straddling" in message:
         return (
             f"has a line of more than {CSV_BLOCK >> 20} MiB, or a quotation mark that never ends. "
-            "It is no table"
+            "It is not a table"
         )
     name = path.name.lower()
     kind = "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"

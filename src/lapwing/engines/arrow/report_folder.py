@@ -106,7 +106,7 @@ class ReportFolder:
             if noted["output"] != part.name:
                 raise ArgumentError(
                     f"the input has other files than when this job started. Give it the same "
-                    f"files, or delete {self.closed} to start again: nobody has seen its parts"
+                    f"files, or delete {self.closed} to start again: it must not have been used"
                 )
             if not part.exists():
                 raise ArgumentError(
@@ -158,7 +158,7 @@ class ReportFolder:
             return
         raise ArgumentError(
             f"the output {self.output.name} already exists, so the values may have been randomized "
-            "before. Use those reports, or choose another folder if they are of other people"
+            "before. Use those reports, or choose another folder if these are from other people"
         )
 
     def _lock(self) -> int:

@@ -359,7 +359,7 @@ def randomize(
     another order. Then one key's randomness would be in the reports of two people.
 
     Nothing is memoized. Another run over the same people costs each of them the epsilon of one
-    report again, also in a survey with memoized reports. Only a device file
+    report again, even in a survey with memoized reports. Only a device file
     (:class:`lapwing.client.Device`) stores a report or a permanent round.
 
     Examples
@@ -581,7 +581,7 @@ class _Place:
         if self.files.exists(self.path):
             raise ArgumentError(
                 f"the output {self.path.getName()} already exists, so the values may have been "
-                "randomized before. Use those reports, or choose another folder if they are of "
+                "randomized before. Use those reports, or choose another folder if these are from "
                 "other people"
             )
 

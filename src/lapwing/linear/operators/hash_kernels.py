@@ -188,7 +188,7 @@ def _parity_tables(planes, hash_bits, key_bits, tables):  # pragma: no cover
 
 @compiled()
 def linear_supports(codes, keys, key_bits, hash_bits, near, counts):  # pragma: no cover
-    """Add for each key how many reports support it: whose hash is within `near` of the report.
+    """Add for each key the number of reports within `near` of its hash.
 
     Takes 4096 reports at a time, a bit of each in one of 64 words. The effect of a byte of a key on
     all their parities is looked up, as in the method of the four Russians. The hashes are then
@@ -240,7 +240,7 @@ def linear_supports(codes, keys, key_bits, hash_bits, near, counts):  # pragma: 
 
 @compiled()
 def hashed_supports(factor, shift, low, width, keys, counts):  # pragma: no cover
-    """Add for each key how many reports support it: whose hash is in the report's cell.
+    """Add for each key the number of reports with its hash in their cell.
 
     The hash is the high half of ``factor * key + shift``. A cell is `width` hashes from `low` on.
     Four reports at a time, so that counts are read and written a quarter as often.

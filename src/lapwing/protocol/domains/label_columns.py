@@ -1,7 +1,7 @@
 """Columns of labels as numbers into a short list: texts become no Python objects, row by row.
 
 Frames keep texts in Arrow's memory format, and categories as numbers already. The result of a
-column is what the loop over its values would give, also for missing and unknown values. Columns of
+column is what the loop over its values would give, including missing and unknown values. Columns of
 other kinds are left to that loop.
 
 ==============================================  ================================================

@@ -30,7 +30,7 @@ _UNREADABLE_SHARE = 0.01
 
 _FORMS = {
     "number": "Write numbers as 1234.5. Of a table, --thousands reads separators of thousands, "
-    "currency and percent signs, and --decimal , reads decimal commas. Truth values are no "
+    "currency and percent signs, and --decimal , reads decimal commas. Truth values are not "
     "numbers. Durations need unit='duration' (lapwing new --unit duration)",
     "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
     "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "

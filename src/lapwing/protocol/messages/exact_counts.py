@@ -126,7 +126,7 @@ def require_one_column(domain: Domain) -> None:
     """Raise ArgumentError for a domain of pairs, which no curator counts."""
     if isinstance(domain, Product):
         raise ArgumentError(
-            "exact counts and releases are of one column, got a Product. Ask people about pairs "
+            "exact counts and releases are about one column, got a Product. Ask people about pairs "
             "in a survey, or release a column by segment"
         )
 

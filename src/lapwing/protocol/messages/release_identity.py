@@ -1,4 +1,4 @@
-"""What identifies a release: a random identifier, and its noisy numbers."""
+"""Identity of a release: a random identifier, and its noisy numbers."""
 
 from __future__ import annotations
 

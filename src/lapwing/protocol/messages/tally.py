@@ -751,7 +751,7 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
     require(document, head | keys, name="a tally", optional={"ids", "standing"})
     if document["kind"] != kind:
         raise FormatError(
-            "a tally must be of kind 'counts' or 'log', and be read as what it is. "
+            "a tally must have the kind 'counts' or 'log', and be read as what it is. "
             "Do not use this document"
         )
     fingerprint, survey = document["randomizer"], document["survey"]

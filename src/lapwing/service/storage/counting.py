@@ -80,8 +80,8 @@ class Counting:
     def row(self, records: bytes) -> Row:
         """Return the shorter of records and counts.
 
-        Nothing is counted where the records are shorter: a few reports of a large domain cost no
-        look at the domain.
+        Nothing is counted where the records are shorter, so a few reports of a large domain do not
+        cost a pass over the domain.
 
         Raises ReportError when a report cannot occur.
         """

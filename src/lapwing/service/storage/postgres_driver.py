@@ -151,8 +151,8 @@ class PostgresDriver:
         with self.reading() as transaction:
             if transaction.rows("SHOW fsync")[0][0] != "on":
                 raise StoreError(
-                    "this PostgreSQL runs with fsync off: what it acknowledges is lost with the "
-                    "power. Switch fsync on"
+                    "this PostgreSQL runs with fsync off, so a power failure loses commits that "
+                    "it acknowledged. Switch fsync on"
                 )
 
     def _migrate(self, folder: Path) -> None:

@@ -1,8 +1,8 @@
 """The store of a collector: surveys, epochs, tallies, and which batches they hold.
 
 It is the same for SQLite and PostgreSQL. A batch is counted when its epoch takes reports, its id is
-new, its token good and each of its reports possible. Whether the id is known is asked before the
-token: a device that repeats a stored batch hears that it is stored, though the token is used up.
+new, its token good and each of its reports possible. The id is checked before the
+token, so a device that repeats a stored batch learns that, though its token is used up.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class Store:
     def delete_survey(self, survey: str) -> None:
         """Forget a survey and all that was collected for it.
 
-        The names of its epochs are not given again, also when the survey comes back.
+        The names of its epochs are not given again, even when the survey comes back.
         """
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
