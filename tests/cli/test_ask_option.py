@@ -58,7 +58,7 @@ def test_recommend_says_the_error_of_each_question(done: Program, tmp_path: Path
     asked = ("--ask", "mean", "--ask", "share above 30", "--ask", "curve")
     call = ("recommend", "--domain", str(domain), "--epsilon", "4", "--users", "20000", *asked)
     shown = done(*call).out
-    assert "narrow wave for the mean (25%" in " ".join(shown.split())
+    assert "one wave for the mean (35%" in " ".join(shown.split())
     document = json.loads(done(*call, "--json").out)
     errors = {row["question"]["question"]: row["expected_error"] for row in document["questions"]}
     assert set(errors) == {"mean", "share", "curve"}
