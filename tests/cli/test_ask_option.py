@@ -115,3 +115,14 @@ def test_a_question_in_words_stands_alone(lapwing: Program, tmp_path: Path) -> N
     refused = lapwing("answer", str(result), "--ask", "curve")
     assert refused.code == 2 and "use lapwing show" in refused.err
     assert "1.25" in lapwing("answer", str(result), "--ask", "mean").out
+
+
+def test_show_says_what_a_survey_asks(
+    done: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    new = ("new", "-o", "s.json", "--name", "x", "--low", "0", "--high", "100", "--epsilon", "1")
+    done(*new, "--ask", "share above 30", "--ask", "mean")
+    shown = " ".join(done("show", "s.json").out.split())
+    assert "asks share above 30, mean" in shown
+    assert "cells 2 50.00%" in shown and "wave" in shown  # its components, by their people
