@@ -800,7 +800,8 @@ def check_answerable(asked: Question, domain: Any) -> None:
             low, high = (to_text(end(domain), unit=domain.unit) for end in (_first, _last))
             if not _first(domain) <= label <= _last(domain):
                 raise ArgumentError(
-                    f"'{asked}' must name a value from {low} to {high}. Or ask for the share above one"
+                    f"'{asked}' must name a value from {low} to {high}. Or ask for the share "
+                    "above a value"
                 )
     elif not domain.ordered:
         raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")

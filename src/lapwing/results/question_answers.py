@@ -16,7 +16,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.ranges import Span, end_symbol
+from lapwing.protocol.domains.ranges import Span, end_symbol, touched
 from lapwing.protocol.domains.units import to_number, to_text
 from lapwing.questions import (
     MISSING,
@@ -247,6 +247,9 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
         rows = [(None, None, None, reason) for _ in rows]
     if withheld(result, asked):
         rows = [_without_wide_point(row, asked, domain) for row in rows]
+        if isinstance(asked, Share | Histogram) and _of_range(asked):
+            pairs = zip(rows, asked.ranges(domain), strict=True)
+            rows = [_bounded(result, row, spans, how) for row, spans in pairs]
     notes = [note for *_, note in rows if note is not None]
     if not notes and rows[0][1] is None and is_exact(result):
         notes = [NO_ERROR]
@@ -334,6 +337,31 @@ def _range_share(
         if end_symbol(result.domain, place) is not None:  # anywhere in its interval
             value, note = None, AT_AN_END.format(typed)
     return value, *(result._spans_interval(spans, **how) or (None, None)), note
+
+
+def _of_range(asked: Any) -> bool:
+    return isinstance(asked, Histogram) or (isinstance(asked, Share) and asked.label is None)
+
+
+def _bounded(result: Any, row: _Row, spans: list[Span], how: dict[str, Any]) -> _Row:
+    """Return a row of which the interval is wide, cut by the shares that the survey asks."""
+    value, low, high, note = row
+    if note != TOO_WIDE:
+        return row
+    domain = result.domain
+    own = touched(domain, spans)
+    for each in filter(_of_range, asked_in(result.provenance)):
+        for others in each.ranges(domain):  # type: ignore[union-attr]
+            other, ends = touched(domain, others).whole, result._spans_interval(others, **how)
+            if (other <= own.whole).all():
+                low = max(low, ends[0])
+            if (own.some <= other).all():
+                high = min(high, ends[1])
+            if not (own.some & other).any():
+                high = min(high, 1 - ends[0])
+            if (own.whole | other).all():
+                low = max(low, 1 - ends[1])
+    return value, low, high, note
 
 
 def _quantile(result: Any, probability: float, how: dict[str, Any]) -> _Row:
