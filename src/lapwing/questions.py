@@ -42,6 +42,7 @@ from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import (
     Closed,
     Span,
+    default_closed,
     number_of,
     range_end,
     to_spans,
@@ -640,8 +641,8 @@ def _value_text(value: Any, *, name: str) -> str | None:
     """Return a value as exact text. ArgumentError where it is no value of a domain."""
     if value is None:
         return None
-    if isinstance(value, str) and value.strip():
-        return value.strip()
+    if isinstance(value, str) and (value.strip() or name == "label"):
+        return value if name == "label" else value.strip()
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, np.datetime64):
@@ -738,6 +739,35 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
     raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
 
 
+def share_between(low: str, high: str, domain: Domain) -> Share:
+    """Return the share of a range whose ends belong to it as those of the bins do.
+
+    Parameters
+    ----------
+    low, high : str
+        Ends as typed, "" for an open one.
+    domain : Domain
+        Domain of the result.
+
+    Raises
+    ------
+    ArgumentError, DomainError
+        When the domain has labels, or an end cannot be read.
+    """
+    if not domain.ordered:
+        raise ArgumentError(
+            "this result has labels, which have no ranges. Ask for the share of a label"
+        )
+    start = range_end(low, domain, name="low") if low else -math.inf
+    if high:
+        range_end(high, domain, name="high")
+    closed = default_closed(start, domain)
+    first, last = "above", "at_most"
+    if closed != "right":
+        first, last = "at_least", "below" if closed == "left" else "at_most"
+    return Share(**{first: low or None, last: high or None})
+
+
 def check_answerable(asked: Question, domain: Any) -> None:
     """Raise ArgumentError or DomainError where no result on a domain answers a question.
 
@@ -747,9 +777,14 @@ def check_answerable(asked: Question, domain: Any) -> None:
         raise DomainError("questions are about one attribute. Leave them out for pairs")
     if isinstance(asked, Share) and asked.label is not None:
         label = label_of(asked.label, domain, name="label")
-        outside = domain.ordered and label is not None
-        if outside and not _first(domain) <= label <= _last(domain):
-            raise ArgumentError(f"{asked} is outside the range of the domain. Ask Share(above=...)")
+        counted = domain.circular or getattr(domain, "outside", None) == "overflow"
+        if domain.ordered and label is not None and not counted:
+            low, high = (to_text(end(domain), unit=domain.unit) for end in (_first, _last))
+            if not _first(domain) <= label <= _last(domain):
+                raise ArgumentError(
+                    f"'{asked}' must name a value from {low} to {high}. Or ask for the share "
+                    "above a value"
+                )
     elif not domain.ordered:
         raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
     if isinstance(asked, Quantile) and domain.circular:

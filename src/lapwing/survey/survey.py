@@ -663,6 +663,7 @@ class Survey(Stored):
         return {
             "survey": self.name,
             **self.notice,
+            **({"asks": ", ".join(map(str, self.questions))} if self.questions else {}),
             "domain": domain_text(self.randomizer.domain),
             "randomizer": self.randomizer.name,
             "privacy guarantee": str(self.guarantee),
