@@ -128,6 +128,12 @@ TINY: dict[str, dict[str, Any]] = {
         "reported": 20_000,
         "rounds": 2,
     },
+    "speed/pair_reports": {
+        "rows": 2_000,
+        "rounds": 1,
+        "uploads": {"1": 3, "100": 3},
+        "upload_rounds": 2,
+    },
     "accuracy/square_wave_figures": {
         "seed": 0,
         "repeats": 2,
