@@ -328,3 +328,39 @@ def test_the_interval_of_an_extreme_rank_reaches_to_the_end_of_the_range() -> No
     answer = made.answer("quantile 0 0.5 1")
     assert answer.low[0] == -np.inf or answer.low[0] == 0
     assert answer.high[2] == np.inf or answer.high[2] == 100
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+def test_linear_answers_are_combined_with_the_curve(relation):
+    """Intervals of both together are narrower than those of either, and they hold."""
+    asked = ["mean", "histogram bins 8", "share above 50"]
+    truths = {
+        "mean": VALUES.mean(),
+        "histogram bins 8": np.histogram(VALUES, bins=8, range=(0, 100))[0] / VALUES.size,
+        "share above 50": (VALUES > 50).mean(),
+    }
+    planned = planned_answers(
+        lw.Interval(0, 100, bins=128).for_curator(),
+        lw.privacy.Promise(relation, epsilon=1),
+        [*asked, "curve"],
+        shares=["0.1", "0.1", "0.1", "0.7"],
+    )
+    counts = ExactCounts.of_values(VALUES, planned.draws.counted)
+    squares, widths, held = {}, {}, {each: [] for each in asked}
+    for seed in range(8):
+        made = planned.publish(counts, rng=lw.seeded(seed))
+        for each in asked:
+            both = made.answer(each)
+            ways = both, answer_released(made.release, each), made.distribution.answer(each)
+            for name, one in zip(("both", "direct", "curve"), ways, strict=True):
+                error = np.mean(np.square(one.value - truths[each]))
+                squares.setdefault((each, name), []).append(error)
+                widths.setdefault((each, name), []).append(np.mean(one.high - one.low))
+            low, high = np.atleast_1d(both.low), np.atleast_1d(both.high)
+            held[each] += [*(low <= truths[each]) & (truths[each] <= high)]
+    for each in asked:
+        error = {name: np.mean(squares[each, name]) ** 0.5 for name in ("both", "direct", "curve")}
+        assert error["both"] < max(error["direct"], error["curve"])
+        least = min(np.mean(widths[each, name]) for name in ("direct", "curve"))
+        assert np.mean(widths[each, "both"]) < least
+        assert np.mean(held[each]) > 0.8

@@ -20,11 +20,13 @@ from lapwing.privacy.integer_noise import Noise
 from lapwing.protocol.domains.domain_answers import to_values
 from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
-from lapwing.questions import Histogram, Mean, Quantile, Question, read
+from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of, read
 from lapwing.results.asked_numbers import COUNTED, AskedNumbers, within
 from lapwing.results.band import Target
 from lapwing.results.counted import counted_word, whom
+from lapwing.results.intervals import Ends, answering, ends_of_share, functional, mean_ends
 from lapwing.results.question_answers import WIDE, Answer
+from lapwing.results.question_cells import range_symbols
 from lapwing.results.question_release import QuestionPart, QuestionRelease, share_of
 
 FEW = 100
@@ -52,10 +54,13 @@ def answer_released(
     segment: str | int | None = None,
     level: float = LEVEL,
     target: Target = "empirical",
+    curve: Any = None,
 ) -> Answer:
     """Return the answer of a release to one of its questions.
 
     segment: One of the segments, for a release by segment. None there means rows in none.
+    curve: Distribution that was decoded from the curve of the release. Shares and means are then
+        weighted means of both estimates, by their variances.
 
     Raises ArgumentError when the question was not asked, and for intervals that there are not.
     """
@@ -77,7 +82,7 @@ def answer_released(
         together = dict(zip(part.question.probabilities, pairs, strict=True))
         rows = [together[each] for each in asked.probabilities]
     else:
-        rows = _sums(release, part, numbers, mine, level)
+        rows = _sums(release, part, numbers, mine, level, curve)
     note = None
     if any(row[0] is None for row in rows):
         note = f"too few {counted_word(release.guarantee)} for this privacy budget"
@@ -121,11 +126,19 @@ def _joined(column: tuple[Any, ...], asked: Question) -> Any:
 
 
 def _sums(
-    release: QuestionRelease, part: QuestionPart, numbers: AskedNumbers, mine: Any, level: float
+    release: QuestionRelease,
+    part: QuestionPart,
+    numbers: AskedNumbers,
+    mine: Any,
+    level: float,
+    curve: Any,
 ) -> list[_Entry]:
     """Return shares, or a mean, with their intervals."""
     domain, sites = within(release.domain), len(release.identifiers)
     shares = _shares(numbers, mine, release.people, part.noise, sites, 1 - level)
+    readings = [] if curve is None else _readings(numbers, curve)
+    if readings:
+        shares = [_both(*each, level) for each in zip(shares, readings, strict=True)]
     if not isinstance(numbers.question, Mean):
         return [_unless_wide(share, 1.0) for share in shares]
     (share,) = shares
@@ -135,6 +148,53 @@ def _sums(
     ends = [domain.low + length * each for each in (value, max(0, low - half), min(1, high + half))]
     value, low, high = _unless_wide((ends[0], ends[1], ends[2]), length)
     return [_in_units((value, low, high), domain)]
+
+
+def _readings(numbers: AskedNumbers, curve: Any) -> list[Ends]:
+    """Return each share as the curve knows it. Empty where its bins have other edges."""
+    asked, domain = numbers.question, within(numbers.domain)
+    law = answering(curve._present_uncertainty, "empirical")
+    if law is None:
+        return []
+    if isinstance(asked, Mean):
+        length = domain.high - domain.low
+        left, right = ((ends - domain.low) / length for ends in held_values(domain))
+        return [mean_ends(law, left, right)]
+    if isinstance(asked, Share) and asked.label is not None:
+        label = label_of(asked.label, domain, name="label")
+        missing = int(domain.index_or_missing([label])[0]) == domain.missing_index
+        ends = ends_of_share(curve, label, "empirical", "all" if missing else "present")
+        return [] if ends is None else [ends]
+    try:
+        ranges = range_symbols(asked, domain)  # type: ignore[arg-type]
+    except ArgumentError:
+        return []
+    found = []
+    for spans in ranges[: numbers.cells]:
+        weights = np.zeros(law.center.size)
+        for start, stop in spans:
+            weights[start:stop] = 1.0
+        reading = functional(law, weights)
+        found.append(Ends(reading, reading))
+    return found
+
+
+def _both(share: _Entry, ends: Ends, level: float) -> tuple[float, float, float]:
+    """Return the mean of two independent estimates of a share, weighted by their variances.
+
+    The distance between the ends of the curve's estimate is a bias, and counts in full.
+    """
+    value, low, high = share
+    mine, theirs = max(value - low, high - value), ends.low.reach(level)
+    bias = abs(ends.high.value - ends.low.value) / 2
+    whole = mine**2 + theirs**2 + bias**2
+    weight = mine**2 / whole if whole else 0.0
+    reach = math.hypot((1 - weight) * mine, weight * theirs) + weight * bias
+    if reach >= mine:
+        return share
+    point = (1 - weight) * value + weight * (ends.low.value + ends.high.value) / 2
+    point = min(1.0, max(0.0, point))
+    return point, max(0.0, point - reach), min(1.0, point + reach)
 
 
 def _unless_wide(entry: _Entry, length: float) -> _Entry:
