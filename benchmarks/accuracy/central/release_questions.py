@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from multiprocessing import get_context
 from typing import Any
 from zlib import crc32
 
@@ -32,8 +34,8 @@ FULL: dict[str, Any] = {
     "relations": ["replace-one", "add-or-remove-one"],
     "settings": [[300, "0.1"], [300, "1"], [3000, "1"], [20000, "1"]],
     "asked": ASKED,
-    "draws": 200,
-    "releases": 4,
+    "draws": 100,
+    "releases": 3,
 }
 QUICK: dict[str, Any] = {
     "columns": ["lognormal"],
@@ -46,6 +48,9 @@ QUICK: dict[str, Any] = {
 
 BINS = 256
 LENGTH = 100
+
+AT_ONCE = 4
+"""Processes. No time is measured."""
 
 
 def measure(
@@ -61,35 +66,33 @@ def measure(
 
     releases: Releases of the curve, with which answers are compared.
     """
-    cells, beside = [], []
-    for relation, (people, epsilon), question, column in product(
-        relations, settings, asked, columns
-    ):
-        seed = crc32(repr((relation, people, epsilon, question, column)).encode())
-        values = _values(column, people, seed)
-        cell = {"relation": relation, "people": people, "epsilon": epsilon}
-        cell |= {"question": question, "column": column}
-        cells.append(cell | _cell(values, relation, epsilon, question, draws, seed))
-    for relation, (people, epsilon), column in product(relations, settings, columns):
-        seed = crc32(repr((relation, people, epsilon, column)).encode())
-        values = _values(column, people, seed)
-        cell = {"relation": relation, "people": people, "epsilon": epsilon, "column": column}
-        beside.append(cell | _beside(values, relation, epsilon, releases, draws, seed))
-    return {"cells": cells, "beside the curve": beside}
+    places = [*product(relations, settings, columns)]
+    with ProcessPoolExecutor(AT_ONCE, get_context("spawn")) as pool:
+        cells = [
+            pool.submit(_cell, relation, people, epsilon, column, question, draws)
+            for question in asked
+            for relation, (people, epsilon), column in places
+        ]
+        beside = [
+            pool.submit(_beside, relation, people, epsilon, column, releases, draws)
+            for relation, (people, epsilon), column in places
+        ]
+        return {
+            "cells": [cell.result() for cell in cells],
+            "beside the curve": [cell.result() for cell in beside],
+        }
 
 
 def _beside(
-    values: NDArray[np.float64],
-    relation: Any,
-    epsilon: str,
-    releases: int,
-    draws: int,
-    seed: int,
+    relation: Any, people: int, epsilon: str, column: str, releases: int, draws: int
 ) -> dict[str, Any]:
     """Return errors of the curve, of the curve with a mean, and of one question, with delta also.
 
     Errors are root mean squares. Those of the curve are the largest of its CDF.
     """
+    seed = crc32(repr((relation, people, epsilon, column)).encode())
+    values = _values(column, people, seed)
+    cell = {"relation": relation, "people": people, "epsilon": epsilon, "column": column}
     domain = Interval(0, LENGTH, bins=BINS, outside="clip")
     edges = domain.bin_edges[1:]
     curve = np.searchsorted(np.sort(values), edges, side="right") / values.size
@@ -129,7 +132,9 @@ def _beside(
             answer = answer_released(planned.draw(counts, source), question)
             name = "delta, median" if question.startswith("quantile") else "delta, mean"
             add(name, answer.value, truth)
-    return {name: float(np.sqrt(np.mean(np.square(errors)))) for name, errors in found.items()}
+    return cell | {
+        name: float(np.sqrt(np.mean(np.square(errors)))) for name, errors in found.items()
+    }
 
 
 def _values(column: str, people: int, seed: int) -> NDArray[np.float64]:
@@ -142,8 +147,10 @@ def _values(column: str, people: int, seed: int) -> NDArray[np.float64]:
 
 
 def _cell(
-    values: NDArray[np.float64], relation: Any, epsilon: str, question: str, draws: int, seed: int
+    relation: Any, people: int, epsilon: str, column: str, question: str, draws: int
 ) -> dict[str, Any]:
+    seed = crc32(repr((relation, people, epsilon, question, column)).encode())
+    values = _values(column, people, seed)
     domain = Interval(0, LENGTH, bins=BINS, outside="clip").for_curator()
     promise = Promise(relation, epsilon=epsilon)
     planned = QuestionDraws(domain, promise, budget_shares([read(question)], None))
@@ -165,6 +172,11 @@ def _cell(
         others.append(float(np.mean((other - truth) ** 2)))
     error = float(np.sqrt(np.mean(squares))) if squares else None
     return {
+        "relation": relation,
+        "people": people,
+        "epsilon": epsilon,
+        "question": question,
+        "column": column,
         "error": error,
         "textbook": float(np.sqrt(np.mean(others))),
         "coverage": float(np.mean(held)),
