@@ -364,3 +364,24 @@ def test_linear_answers_are_combined_with_the_curve(relation):
         least = min(np.mean(widths[each, name]) for name in ("direct", "curve"))
         assert np.mean(widths[each, "both"]) < least
         assert np.mean(held[each]) > 0.8
+
+
+def test_many_questions_with_a_delta_get_gaussian_noise_of_one_mu():
+    """One has Laplace noise. Twenty have less noise than twentieths of epsilon would give."""
+    thresholds = [f"share above {place}" for place in range(4, 84, 4)]
+    kinds = {}
+    for count in (1, 20):
+        made = published(questions=thresholds[:count], delta="1e-6").release
+        kinds[count] = {part.noise.kind for part in made.parts}
+        assert made.promise.allows(made.loss) and made.guarantee.delta <= Fraction(1, 10**6)
+        assert QuestionRelease.from_json(made.to_json()) == made
+    assert kinds == {1: {"laplace"}, 20: {"normal"}}
+    pure = published(questions=thresholds).release.parts[0].noise
+    assert made.parts[0].noise.variance < 0.6 * pure.variance
+    document = made.to_document()
+    scale = Fraction(document["parts"][3]["noise"]["scale"])
+    document["parts"][3]["noise"]["scale"] = str(scale / 2)
+    with pytest.raises(FormatError, match="too small"):
+        QuestionRelease.from_document(document)
+    both = published(questions=[*thresholds, "quantile 0.5", "curve"], delta="1e-6").release
+    assert both.promise.allows(both.loss) and QuestionRelease.from_json(both.to_json()) == both

@@ -27,7 +27,7 @@ from lapwing.results.counted import counted_word, whom
 from lapwing.results.intervals import Ends, answering, ends_of_share, functional, mean_ends
 from lapwing.results.question_answers import WIDE, Answer
 from lapwing.results.question_cells import range_symbols
-from lapwing.results.question_release import QuestionPart, QuestionRelease, share_of
+from lapwing.results.question_release import QuestionPart, QuestionRelease
 
 FEW = 100
 """People times epsilon from which on a quantile has a point."""
@@ -38,7 +38,8 @@ LEVEL = 0.95
 _FINE_SCALE = 64
 """A larger scale of noise is computed on a coarser grid, with straight pieces between."""
 
-_HALVINGS = 40
+_FINENESS = 1e-4
+"""Part of the distance between a point and an end of its interval up to which the end is known."""
 
 _NOBODY = math.log(50)
 """Scales of the noise up to which a number of missing values is taken as none: 99% of noises."""
@@ -274,7 +275,7 @@ def _interval(
         if fits(end):
             ends.append(end)
             continue
-        for _ in range(_HALVINGS):
+        while abs(outside - inside) > max(_FINENESS * abs(outside - point), 2.0**-44):
             middle = (inside + outside) / 2
             inside, outside = (middle, outside) if fits(middle) else (inside, middle)
         ends.append(outside)
@@ -352,7 +353,7 @@ def _quantiles(
     domain = within(release.domain)
     length = float(domain.high - domain.low)
     people = (release.people or 0) if numbers.public else int(mine[0]) / COUNTED
-    few = people * float(pure_share(release, part)) < FEW
+    few = people * float(part.noise.loss(numbers.sensitivity).epsilon) < FEW
     first, last = held_values(domain)
     rows = []
     for (start, stop, _), point in zip(
@@ -377,10 +378,3 @@ def chosen_points(numbers: AskedNumbers, mine: Any) -> list[float]:
     first, last = held_values(domain)
     middles = [float(first[place] / 2 + last[place] / 2) for *_, place in bins_of(numbers, mine)]
     return [math.floor(each) if domain.whole else each for each in middles]
-
-
-def pure_share(release: QuestionRelease, part: QuestionPart) -> Any:
-    """Return the epsilon that a part costs, for its share of the budget."""
-    numbers = AskedNumbers(part.question, release.domain, release.promise)
-    promise = share_of(release.promise, part.share)
-    return part.noise.loss(numbers.sensitivity).epsilon or promise.epsilon or 0

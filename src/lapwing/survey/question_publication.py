@@ -325,12 +325,13 @@ def planned_answers(
         raise ArgumentError("the curve alone is what is released without questions. Leave them out")
     curve = None
     whole = budget.pop(Curve(), None)
+    draws = QuestionDraws(domain, promise, budget)
     if whole is not None:
-        of_curve = share_of(promise, whole)
+        of_curve = share_of(draws.shared, whole)
         curve = planned_release(domain, of_curve, mechanism, expected=expected, composed=composed)
     elif mechanism is not None or expected is not None:
         raise ArgumentError("mechanism and expected are for the curve, which is not asked")
-    planned = PlannedAnswers(QuestionDraws(domain, promise, budget), promise, curve)
+    planned = PlannedAnswers(draws, promise, curve)
     planned.draws.check()
     if not promise.allows(planned.loss):
         raise PrivacyError("the answers would cost more than the privacy parameters allow")
