@@ -50,7 +50,7 @@ ax.axhline(0, color="C1", linestyle="--", label="truth")
 ax.set(xlabel="length of stay, days", ylabel="CDF minus the true one,\npercentage points")
 ax.set(xlim=(0, 30), ylim=(-1, 0.7))
 ax.legend(loc="lower right", ncols=2)
-ax.set_title(f"made-up data: {total.people:,} patients; {sites['north'].guarantee}", fontsize=8)
+ax.set_title(f"made-up data: {total.people:,} patients, {sites['north'].guarantee}", fontsize=8)
 figure.suptitle("Four sites publish one curve, and nobody pools patients")
 
 print(f"The sum of four releases is off by at most {100 * error:.2f} percentage points.")

@@ -47,7 +47,7 @@ for at, name in ((place, f"mean on the circle: {circle[:5]}"), (12 + line % 12, 
 ax.set_xticks(range(12, 37, 3), [f"{hour % 24:02d}:00" for hour in range(12, 37, 3)])
 ax.set(xlabel="time of day", ylabel="share of people in 30 minutes, %", xlim=(12, 36))
 ax.legend(loc="upper right")
-ax.set_title(f"made-up data: 40,000 people; {result.guarantee}")
+ax.set_title(f"made-up data: 40,000 people, {result.guarantee}")
 figure.suptitle("On a circle the mean bedtime is near midnight")
 
 print(

@@ -370,14 +370,9 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
     ) -> Curves | Bars:
         """Return the difference with its bands, as plain data: of the CDFs, or of the shares.
 
-        Parameters
-        ----------
-        level : float
-            Of the bands.
-        names : (str, str), optional
-            Of the two, for the labels.
-        limits : (float, float), optional
-            Of the axis of the values, in the numbers of the unit.
+        level: Of the bands.
+        names: Of the two, for the labels.
+        limits: Of the axis of the values, in the numbers of the unit.
         """
         label = "{} minus {}".format(*names or ("first", "second"))
         domain = self.first.domain

@@ -18,7 +18,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain, one_for_each_symbol, require_domain
 from lapwing.protocol.domains.domain_answers import (
     to_places,
     to_points,
@@ -47,7 +47,6 @@ from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import (
     counts_of_values,
     drawn_values,
-    one_for_each_symbol,
     share_symbol,
 )
 from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few
@@ -513,15 +512,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         check_whole("size", size, low=0, high=2**40, error=ArgumentError)
         return drawn_values(self.domain, self.mass, size, generator_of(rng))
 
-    def _in_numbers(self) -> Distribution:
-        """Return the same distribution of plain numbers: of days, or of seconds.
-
-        All of its answers are floats, to calculate with.
-        """
-        if self.domain.unit == "number":
-            return self
-        return replace(self, domain=replace(self.domain, unit="number"))  # type: ignore[type-var]
-
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
         """Values that many people hold exactly, from left to right. It is empty for categories.
@@ -540,11 +530,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         (0.0, 0.5)
         """
         return () if is_small(self) else atoms_at(self, 0.95)
-
-    @property
-    def _missing_share(self) -> float:
-        """Share of people whose value is missing. 0 when the domain declares no such symbol."""
-        return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
 
     @unless_few
     def share(self, label: Any, *, among: Among = "all") -> float:

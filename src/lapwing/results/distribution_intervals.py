@@ -444,7 +444,7 @@ class DistributionIntervals:
             return to_interval(circle_from(self.domain, start)[0].arc(*places), self.domain)
         value = self.cumulative.quantile(probability)  # refuses what is no probability, and labels
         if value.ndim:
-            raise ArgumentError("a quantile interval is of one probability, got several")
+            raise ArgumentError("a quantile interval takes one probability, got several")
         band = self.confidence_band(level, kind=kind, target=target)
         if band is None:
             return None
@@ -458,7 +458,7 @@ class DistributionIntervals:
         _, begin = circle_from(self.domain, start)
         value = self.cumulative.turned(begin).quantile(probability)
         if value.ndim:
-            raise ArgumentError("a quantile interval is of one probability, got several")
+            raise ArgumentError("a quantile interval takes one probability, got several")
         law = self._present_uncertainty
         if law is None:
             return None

@@ -122,16 +122,9 @@ class Answer:
 def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, Any]]:
     """Return a row of a file for each number of answers.
 
-    Parameters
-    ----------
-    answers : sequence of Answer
-    domain : Domain
-        Domain of the result.
+    domain: Domain of the result.
 
-    Raises
-    ------
-    ArgumentError
-        When one is to the curve, which has a table of its own.
+    Raises ArgumentError when one is to the curve, which has a table of its own.
     """
     if any(isinstance(answer.question, Curve) for answer in answers):
         raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
@@ -142,11 +135,7 @@ def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, 
 def answer_documents(answers: Sequence[Answer], domain: Domain) -> list[AnswerDocument]:
     """Return the JSON form of answers, with their numbers as people read them.
 
-    Parameters
-    ----------
-    answers : sequence of Answer
-    domain : Domain
-        Domain of the result.
+    domain: Domain of the result.
     """
     return [
         {
@@ -223,12 +212,7 @@ _Row = tuple[Any, Any, Any, str | None]
 def answer_question(result: Any, question: Any, *, level: float, target: Target) -> Answer:
     """Return the answer of a distribution to a question, as its method `answer` describes it.
 
-    Parameters
-    ----------
-    result : Distribution
-    question : Question or str
-    level : float
-    target : {"empirical", "population"}
+    target: {"empirical", "population"}.
     """
     asked: Question = read(question)
     how: dict[str, Any] = {"level": level, "target": target}
@@ -266,17 +250,10 @@ def asks_curve(provenance: Mapping[str, Any]) -> bool:
 def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, ...]:
     """Return the questions that a table or a picture answers, or else the survey's.
 
-    Parameters
-    ----------
-    result : Distribution
-    asks : sequence of Question or str
-        What is asked. None: what the survey asks.
+    asks: The questions. None: those of the survey.
 
-    Returns
-    -------
-    tuple of Question
-        Empty where the curve is asked, alone or by the survey. Also of labels, unless asked here:
-        the shares of all of them are as well known.
+    returns: Empty where the curve is asked, alone or by the survey. Also of labels, unless asked
+        here: the shares of all of them are as well known.
     """
     if not asks:
         curve = not result.domain.ordered or asks_curve(result.provenance)

@@ -35,7 +35,7 @@ from lapwing.results.plotting import (
 )
 from lapwing.results.rounding import count_text, level_text
 from lapwing.results.steps import Detail, check_detail, shared_steps
-from lapwing.results.symbols import measured_in, values_of
+from lapwing.results.symbols import in_numbers, measured_in, values_of
 from lapwing.results.unanswered import reason_of
 
 _COLUMNS = 4
@@ -107,8 +107,8 @@ def quantile_timeline(
             if week is None:
                 continue
             domain = week.domain
-            value = float(week._in_numbers().quantile(probability))
-            ends = week._in_numbers().quantile_interval(probability, level=level, target=target)
+            value = float(in_numbers(week).quantile(probability))
+            ends = in_numbers(week).quantile_interval(probability, level=level, target=target)
             # Outside the range a quantile has no place; its interval is drawn up to the end.
             low, high = np.clip(ends or (value, value), domain.left[0], domain.right[-1])
             rows[:, number] = value if math.isfinite(value) else math.nan, low, high
@@ -199,10 +199,10 @@ def show_timeline(
     ax = figure.subplots()
     weeks = np.arange(len(picture.names))
     colors = shades(len(picture.tracks), named=picture.unit is None)
-    for track, color, mark in zip(picture.tracks, colors, cycle("os^Dv"), strict=False):
+    for track, color, marker in zip(picture.tracks, colors, cycle("os^Dv"), strict=False):
         line = {"color": color, "linewidth": 1.6 if track.name == "median" else 1.1}
         ax.fill_between(weeks, track.low, track.high, color=color, alpha=0.18, linewidth=0)
-        ax.plot(weeks, track.heights, label=plain(track.name), marker=mark, markersize=3, **line)
+        ax.plot(weeks, track.heights, label=plain(track.name), marker=marker, markersize=3, **line)
     for number, mark in enumerate(picture.marks):
         told = {"label": "change"} if number == 0 else {}
         ax.axvline(mark - 0.5, color=TRUTH, linewidth=1.1, linestyle="--", **told)
@@ -298,7 +298,7 @@ def panels_of(
     panels[0].set_ylim(bottom=0)
     if label is not None:
         figure.supxlabel(plain(label), fontsize="small")
-    told = ["each with the outline of the week before it; changes are marked"] if compared else []
+    told = ["each with the outline of the week before it. Changes are marked"] if compared else []
     if first.domain.ordered and first.uncertainty is not None:
         band_of = f"simultaneous {level_text(level)} band of each"
         told.append(f"grey: {band_of} {'week' if compared else 'segment'}")
@@ -389,9 +389,9 @@ def _label_panels(
     first.set_xlim(left=0)
     first.xaxis.set_major_formatter(write_percent)
     figure.supxlabel(plain(label or "share within the segment"), fontsize="small")
-    told = f"lines: simultaneous {level_text(level)} intervals of each segment"
+    told = f"Lines: simultaneous {level_text(level)} intervals of each segment"
     if order.size < mean.size:
-        told = f"the {order.size} largest of {count_text(mean.size)} labels; {told}"
+        told = f"the {order.size} largest of {count_text(mean.size)} labels. {told}"
     text = "\n".join(filter(None, [title, told]))
     figure.suptitle(wrapped(text, 110), fontsize="medium", color="0.3")
     return figure
