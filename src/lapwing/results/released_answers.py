@@ -286,7 +286,9 @@ def _quantiles(
 ) -> list[_Entry]:
     """Return the middle between two draws, which are the interval, for each probability."""
     if level != LEVEL:
-        raise ArgumentError("level", f"must be {LEVEL} for quantiles: two draws fix it", str(level))
+        raise ArgumentError(
+            "level", f"must be {LEVEL} for quantiles, because their two draws fix it", str(level)
+        )
     domain = within(release.domain)
     length = float(domain.high - domain.low)
     epsilon = float(pure_share(release, part))

@@ -247,7 +247,7 @@ class TokenList(TypedDict):
 @endpoint(
     "GET",
     "/v1/tokens",
-    "All tokens of roles",
+    "All tokens, with their roles",
     role="admin",
     answers={200: json_of("One row per token.", TokenList)},
 )
