@@ -180,6 +180,17 @@ def test_questions_in_words_are_answered_with_times_as_times(
     assert 0 < correlation["low"] < correlation["value"] < 1
     rows = list(csv.DictReader(Path("answers.csv").read_text().splitlines()))
     assert rows[0]["value"] == median["value"] and float(rows[1]["value"]) == share["value"]
+    assert shown.document["caution"] is None  # at epsilon 4
+    document = json.loads(Path("before.json").read_text())
+    document["guarantee"]["epsilon"] = "1"
+    Path("small.json").write_text(json.dumps(document))
+    small = done("answer", "small.json", *ask, "--json").document["caution"]
+    assert (
+        "estimated too small" in small
+        and done("answer", "small.json", *ask[2:], "--json").document["caution"] is None
+    )
+    assert "Trust the intervals" in " ".join(done("answer", "small.json", *ask).out.split())
+    assert "Trust the intervals" in " ".join(done("show", "small.json").out.split())
     said = " ".join(done("answer", "before.json", *ask).out.split())
     assert median["text"] in said and "about the people in the data" in said
     run = lapwing("answer", "before.json", "--ask", "median of start")

@@ -256,10 +256,11 @@ class Mixture(Randomizer[Collected]):
 
         absent: Whether groups without a report are yielded.
         """
+        held = np.bincount(data[:, 0], minlength=len(self.groups)).tolist()
         for number, component in enumerate(self.groups):
-            (members,) = np.nonzero(data[:, 0] == number)
-            if not (members.size or absent):
+            if not (held[number] or absent):
                 continue
+            (members,) = np.nonzero(data[:, 0] == number)
             width = component.randomizer.report_width
             # One byte of all reports after the other takes a fraction of the time of whole rows.
             payload = np.empty((members.size, width), dtype=np.uint8)

@@ -284,6 +284,11 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
             When a range ends inside a bin, whose people are then divided by length. Also when fewer
             than 2% of the people meet the condition, where intervals were not measured.
 
+        Notes
+        -----
+        **Accuracy.** At an epsilon of 2 or less the estimate shrinks differences between
+        conditions, most of all of a short range. Trust the intervals more than the middles.
+
         Examples
         --------
         >>> import lapwing as lw

@@ -98,7 +98,8 @@ class JointAnswer(TypedDict):
     Each of `marginals` is the document of one attribute alone.
     `quantiles` has the quartiles of each ordered axis in slices of the people along the other one.
     `labels` has a density for each of the largest labels of an axis without order. `joint` is the
-    distribution with its posterior draws, if requested.
+    distribution with its posterior draws, if requested. `caution` says where
+    differences between conditions are estimated too small.
     """
 
     kind: Literal["joint-distribution"]
@@ -119,6 +120,7 @@ class JointAnswer(TypedDict):
     mutual_information: MeasureRow
     quantiles: dict[str, list[SliceRow]]
     labels: list[LabelCurve] | None
+    caution: str | None
     questions: list[JointQuestionRow]
     joint: NotRequired[dict[str, Any]]
 

@@ -97,8 +97,9 @@ class QuestionPart(Declared, FromFields):
 
     question: Question of :mod:`lapwing.questions`, but for the curve.
     share: Share of the budget, above 0 and at most 1.
-    noise: Noise of each number. Quantiles take it folded, which is geometric noise.
-    answers: Noisy numbers of each segment: int64. Those of quantiles are chosen bins.
+    noise: Noise of each number. The weights of bins for quantiles fall by its scale.
+    answers: Noisy numbers of each segment: int64. Those of quantiles are three chosen bins each,
+        after a noisy number of people where it is secret.
     """
 
     question: AskedField
@@ -214,7 +215,8 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
                 raise ArgumentError("answers", "must be as many as the question has")
             if isinstance(part.question, Quantile):
                 bins = within(self.domain).left.size
-                if part.answers.min() < 0 or part.answers.max() >= bins:
+                chosen = part.answers.reshape(numbers.segments, -1)[:, numbers.noises :]
+                if chosen.min() < 0 or chosen.max() >= bins:
                     raise ArgumentError("answers", "must be bins of the domain")
         self._check_curve()
         if not self.promise.allows(self.loss):

@@ -26,7 +26,14 @@ from lapwing.protocol.domains.ranges import Closed, bin_of_low, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
-from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
+from lapwing.results.uncertainty import (
+    Band,
+    Kind,
+    Target,
+    Uncertainty,
+    check_kind,
+    check_level,
+)
 from lapwing.stored_fields import FromFields, StoredArray
 
 Projection = Literal["simplex", "clip-and-normalize"]
@@ -278,6 +285,8 @@ def band_on(
     domain: Domain, uncertainty: Uncertainty | None, *, level: float, kind: Kind, target: Target
 ) -> Band | None:
     """Return the band of an error distribution on a domain. None without one."""
+    check_level(level)
+    check_kind(kind, target)
     if uncertainty is None:
         return None
     band = uncertainty.band(

@@ -199,10 +199,10 @@ def show_timeline(
     ax = figure.subplots()
     weeks = np.arange(len(picture.names))
     colors = shades(len(picture.tracks), named=picture.unit is None)
-    for track, color, mark in zip(picture.tracks, colors, cycle("os^Dv"), strict=False):
+    for track, color, marker in zip(picture.tracks, colors, cycle("os^Dv"), strict=False):
         line = {"color": color, "linewidth": 1.6 if track.name == "median" else 1.1}
         ax.fill_between(weeks, track.low, track.high, color=color, alpha=0.18, linewidth=0)
-        ax.plot(weeks, track.heights, label=plain(track.name), marker=mark, markersize=3, **line)
+        ax.plot(weeks, track.heights, label=plain(track.name), marker=marker, markersize=3, **line)
     for number, mark in enumerate(picture.marks):
         told = {"label": "change"} if number == 0 else {}
         ax.axvline(mark - 0.5, color=TRUTH, linewidth=1.1, linestyle="--", **told)

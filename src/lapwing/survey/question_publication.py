@@ -122,7 +122,7 @@ class QuestionPublication(Publication):
         segment : str or int, optional
             One of the segments, for a release by segment. None there means rows in none.
         level : float
-            Confidence level, in (0, 1). Quantiles have 0.95 only, because their two draws fix it.
+            Confidence level, in (0, 1). Quantiles have 0.95 only, because their draw fixes it.
         target : {"empirical"}
             The people in the data. The curve also answers about the "population".
 

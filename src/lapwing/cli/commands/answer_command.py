@@ -18,6 +18,7 @@ from lapwing.cli.reading.stored_answers import (
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.cli.showing.released import question_release, released_answers
+from lapwing.declared import Share, checked, requirement
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Closed, number_of
@@ -39,7 +40,7 @@ from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointRequest
 from lapwing.results.question_answers import answer_documents, question_table
-from lapwing.results.rounding import exact_text, level_text
+from lapwing.results.rounding import level_text
 from lapwing.survey.question_publication import QuestionPublication
 
 
@@ -81,7 +82,8 @@ class AskedShares:
     )
 
     quantile: list[float] | None = option(
-        "The quantile of a probability from 0 to 1, such as 0.5 for the median. May be repeated.",
+        f"The quantile of a probability, {requirement(Share)}, such as 0.5 for the median. May be "
+        "repeated.",
         "P",
     )
     ask: list[str] | None = option(
@@ -116,13 +118,7 @@ class AskedShares:
                 "options. For example: --at-least 0 --below 18 --at-least 18 --below 65"
             )
         for probability in self.quantile or ():
-            if not 0 <= probability <= 1:
-                raise ArgumentError(
-                    "quantile",
-                    "must be at least 0 and at most 1",
-                    exact_text(probability),
-                    "The median is 0.5",
-                )
+            checked(probability, Share, name="quantile")
 
     def _ranges(self, domain: Domain) -> list[AskedRange]:
         """Return the ranges that are asked. ArgumentError names their options."""
@@ -309,7 +305,7 @@ def _show_pair(
     path: Path, asked: AskedShares, how: dict[str, Any], written: TableOptions, out: Output
 ) -> None:
     """Show the answers of a joint distribution to questions in words."""
-    from lapwing.results.joint_answers import question_rows
+    from lapwing.results.joint_answers import question_rows, shrunk
 
     joint = JointDistribution.load(path)
     if not asked.ask:
@@ -327,7 +323,10 @@ def _show_pair(
     if said := [row["note"] for row in rows if row["note"]]:
         notes["no point"] = "; ".join(dict.fromkeys(said))
     output = None if written.table is None else str(written.table)
-    document = {"command": "answer", "answers": rows, "output": output}
+    caution = shrunk(joint) if any(" given " in row["question"] for row in rows) else None
+    if caution is not None:
+        notes["caution"] = caution
+    document = {"command": "answer", "answers": rows, "caution": caution, "output": output}
     out.show(document, grid("answers", heads, cells), facts(notes))
 
 

@@ -19,7 +19,7 @@ from lapwing.cli.reading.stored import read_survey
 from lapwing.client.collector_address import CollectorAddress
 from lapwing.errors import ArgumentError, CollectorError, DomainError
 from lapwing.results.rounding import count_text
-from lapwing.survey.browser import why_not_on_page
+from lapwing.survey.browser import why_not_in_browser
 from lapwing.survey.survey import NOTICE, Survey
 
 _CHUNK = 2**20
@@ -76,7 +76,7 @@ def add_survey(
     collector, document, token = _collector(address), read_survey(survey), _admin_token()
     _agree_to_text(collector, document, out)
     collector.add_survey(document, epoch=epoch, token=token, closes=closes, minimum=minimum)
-    fingerprint, reason = document.fingerprint, why_not_on_page(document)
+    fingerprint, reason = document.fingerprint, why_not_in_browser(document)
     shown = {
         "survey": fingerprint,
         "epoch": epoch,

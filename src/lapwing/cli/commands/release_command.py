@@ -27,6 +27,7 @@ from lapwing.cli.reading.options import (
 from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import ShownAnswer, shown_answer
 from lapwing.cli.showing.released import released_answers
+from lapwing.declared import requirement
 from lapwing.engines.arrow.inputs import STDIN
 from lapwing.errors import ArgumentError, WeakAnswerWarning
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
@@ -37,7 +38,7 @@ from lapwing.planning.release_choice import mechanism_text
 from lapwing.planning.release_defaults import mechanism_choice, release_bins
 from lapwing.planning.release_questions import expected_answers
 from lapwing.planning.simulation import KINDS
-from lapwing.privacy.exact_numbers import exact_delta
+from lapwing.privacy.exact_numbers import Epsilon, exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
@@ -71,7 +72,7 @@ class PromiseOptions:
         "There is no default, because an epsilon means nothing without it.",
         "RELATION",
     )
-    epsilon: str | None = option("Privacy parameter, greater than 0 and at most 24.", "NUMBER")
+    epsilon: str | None = option(f"Privacy parameter, {requirement(Epsilon)}.", "NUMBER")
     delta: str = option(
         "With --epsilon, in [0, 1). 0 is pure differential privacy.", "NUMBER", default="0"
     )

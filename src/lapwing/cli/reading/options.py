@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from lapwing.cli.option_groups import option
-from lapwing.declared import declared_fields, excludes, received, requirement
+from lapwing.declared import Between, declared_fields, excludes, received, requirement
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
@@ -112,7 +112,9 @@ EncodingName = Annotated[
 
 Level = Annotated[
     float,
-    typer.Option("--level", metavar="LEVEL", help="Coverage of the intervals, between 0 and 1."),
+    typer.Option(
+        "--level", metavar="LEVEL", help=f"Coverage of the intervals, {requirement(Between)}."
+    ),
 ]
 
 SegmentName = Annotated[
@@ -137,9 +139,10 @@ Settings = Annotated[
 
 
 def check_level(level: float) -> None:
-    """Raise ArgumentError unless the level of an interval is between 0 and 1."""
-    if not 0 < level < 1:
-        raise ArgumentError("level", "must be between 0 and 1", str(level), "For example 0.95")
+    """Raise ArgumentError unless it is the level of an interval, before anything is read."""
+    from lapwing.results import band  # slow to import
+
+    band.check_level(level)
 
 
 def target_of(typed: str) -> Target:

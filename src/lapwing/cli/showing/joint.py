@@ -49,4 +49,6 @@ def joint_facts(joint: JointDistribution, document: JointAnswer, *, rest: Mappin
     if said["intervals"].startswith("about"):
         said["intervals"] = f"about {document['about']}"
     notes = {row["note"] for rows in document["quantiles"].values() for row in rows if row["note"]}
+    if document["caution"] is not None:
+        said["caution"] = document["caution"]
     return facts({**said, **({"no point": "; ".join(sorted(notes))} if notes else {}), **rest})

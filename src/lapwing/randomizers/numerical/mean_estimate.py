@@ -9,7 +9,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, DomainError, MismatchError, TallyError
+from lapwing.declared import Between, checked
+from lapwing.errors import DomainError, MismatchError, TallyError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Standing
 from lapwing.protocol.domains.domain import Domain, check_no_overflow
@@ -42,8 +43,7 @@ class MeanEstimate:
         level: Confidence level, in (0, 1). Default: 0.95.
         returns: Lower and upper end, in the unit of the domain.
         """
-        if not 0 < level < 1:
-            raise ArgumentError("level", "must be between 0 and 1", str(level))
+        level = checked(level, Between, name="level")
         reach = NormalDist().inv_cdf((1 + level) / 2) * self.deviation
         return self.value - reach, self.value + reach
 
