@@ -37,7 +37,7 @@ SPLICE = re.compile(
 """Two sentences that only a comma joins: "x must be whole, it is a string"."""
 
 SENTENCE_END = re.compile(
-    r"(?<=:)\s+(?=[A-Z\"(*])|(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bal\.)(?<=[.!?])\s+(?=\S)"
+    r"(?<=:)\s+(?=[A-Z\"(*])|(?<=\.\*\*)\s+|(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bal\.)(?<=[.!?])\s+(?=\S)"
 )
 """A command or a name may begin a sentence in lower case."""
 

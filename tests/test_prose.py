@@ -93,6 +93,7 @@ def test_code_lists_and_tables_are_not_taken_for_sentences() -> None:
         "lapwing show says more.",
         "--csv writes it, e.g. here.",
     ]
+    assert list(sentences("**Cost.** It is so.")) == ["**Cost.**", "It is so."]
     assert list(sentences("Ask 'share x above 3' or it.")) == ["Ask Code or it."]
     assert list(sentences("![It is. So](a.png) ![It was](b.png)")) == ["It is.", "So", "It was"]
 
