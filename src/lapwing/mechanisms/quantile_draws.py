@@ -64,7 +64,7 @@ class QuantileDraws:
     `tests/results/test_asked_numbers.py` compares with the exact probabilities on tiny tables.
 
     **Accuracy.** Ends move outward so far that an empty part of the range next to a quantile is
-    rarely chosen, even if all of it is empty.
+    rarely chosen. This holds even if the whole range is empty.
 
     **Cost.** Linear in the bins and in the scale, and independent of the rows.
     """
