@@ -529,7 +529,7 @@ def _symbol_share(
 
 
 def missing_row(result: Any, *, level: float, target: Target = "empirical") -> ShareRow | None:
-    """Return the share of all people whose value is missing. None where these do not count."""
+    """Return the share of missing values among all people, or None if they do not count."""
     if result.domain.missing_index is None:
         return None
     if missing_unseen(result):

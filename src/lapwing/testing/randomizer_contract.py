@@ -400,7 +400,7 @@ def check_channel(randomizer: Randomizer, laws: list[Law]) -> None:
         claim_close(
             block.share * matrix,
             mean,
-            f"block {number} of the channel is not the law of the reports",
+            f"block {number} of the channel is not the distribution of the reports",
             relative=1e-12,
             absolute=1e-15,
         )
