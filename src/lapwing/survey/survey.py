@@ -777,7 +777,9 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
                 advice=f"Number {number} is not",
             )
         if (rule := broken_rule(label)) is not None:
-            raise ArgumentError(f"every segment must {rule}, number {number} does not. Change it")
+            raise ArgumentError(
+                f"every segment must {rule}, but number {number} does not. Change it"
+            )
     if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("segments", "must be named once, one is named twice")
     return tuple(segments)
