@@ -208,8 +208,10 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:
             raise ArgumentError("people", "must be None where their number is secret")
-        if any(part.share <= 0 for part in self.parts):
-            raise ArgumentError("share", "must be above 0")
+        if any(part.share <= 0 for part in self.parts) or sum(p.share for p in self.parts) > 1:
+            raise ArgumentError("share", "must be above 0, and all together at most 1")
+        if self.standing == "stated":
+            raise ArgumentError("standing", "must be 'seeded' or 'simulated', or be left out")
         for part, numbers in zip(self.parts, self._numbers, strict=True):
             if part.answers.shape != (numbers.numbers * numbers.segments,):
                 raise ArgumentError("answers", "must be as many as the question has")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from lapwing.documents import html_of
 from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
 from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
 from lapwing.privacy.guarantee import Guarantee, weakest_standing

@@ -16,7 +16,6 @@ from lapwing.documents import (
     Stored,
     describe_value,
     fingerprint,
-    html_of,
     require,
     require_format,
     require_spelling,
@@ -29,6 +28,7 @@ from lapwing.errors import (
     MismatchError,
     kind_of,
 )
+from lapwing.facts import html_of
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
@@ -663,6 +663,7 @@ class Survey(Stored):
         return {
             "survey": self.name,
             **self.notice,
+            **({"asks": ", ".join(map(str, self.questions))} if self.questions else {}),
             "domain": domain_text(self.randomizer.domain),
             "randomizer": self.randomizer.name,
             "privacy guarantee": str(self.guarantee),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lapwing.documents import replacing, sync_folder
+from lapwing.atomic_files import replacing, sync_folder
 from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.errors import ArgumentError
 

@@ -16,7 +16,8 @@ from typing import IO, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, canonical, opening, replacing, require, require_format
+from lapwing.atomic_files import replacing
+from lapwing.documents import Stored, canonical, opening, require, require_format
 from lapwing.errors import (
     ArgumentError,
     FormatError,
