@@ -570,7 +570,7 @@ def share_with_ends(share: float, ends: tuple[float, float] | None) -> ShareRow:
 
 
 def missing_row(result: Any, *, level: float, target: Target = "empirical") -> ShareRow | None:
-    """Return the share of all people whose value is missing. None where these do not count."""
+    """Return the share of missing values among all people, or None if they do not count."""
     if result.domain.missing_index is None:
         return None
     if missing_unseen(result):
