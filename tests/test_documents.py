@@ -63,7 +63,7 @@ def test_one_content_has_one_fingerprint() -> None:
         ("", "damaged or of another kind"),
         ("{", "damaged or of another kind"),
         ('{"a": 1} x', "damaged or of another kind"),
-        (b"\xff\xfe\x00", "in UTF-16, save it as UTF-8"),
+        (b"\xff\xfe\x00", "in UTF-16. Save it as UTF-8"),
         (b"PAR1\x00\x01", "damaged or of another kind"),
         ("[" * 100_000, "damaged or of another kind"),
         ('{"a": ' + "9" * 5000 + "}", "damaged or of another kind"),

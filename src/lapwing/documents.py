@@ -117,7 +117,7 @@ def _decoded(text: str | bytes) -> str:
     if isinstance(text, str):
         return text
     if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise _NotStrictError("it is in UTF-16, save it as UTF-8")
+        raise _NotStrictError("it is in UTF-16. Save it as UTF-8")
     return text.decode()
 
 

@@ -581,10 +581,10 @@ class Survey(Stored):
     ) -> Survey:
         """Return the survey that asks the next people, its parts chosen by a published answer.
 
-        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. Where the first
-        people's answer shows a smooth one, the next are not asked about fine bins. Where it shows
-        single values that many hold, more are. Domain, epsilon and questions stay, and so do the
-        cells that questions have. Decode both epochs with :func:`lapwing.decode_together`.
+        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. If the first answer
+        is smooth, fewer of the next people are asked about fine bins. If it shows single values
+        that many hold, more people are. Domain, epsilon and questions stay, and so do the cells
+        that questions have. Decode both epochs with :func:`lapwing.decode_together`.
 
         Parameters
         ----------
@@ -663,6 +663,7 @@ class Survey(Stored):
         return {
             "survey": self.name,
             **self.notice,
+            **({"asks": ", ".join(map(str, self.questions))} if self.questions else {}),
             "domain": domain_text(self.randomizer.domain),
             "randomizer": self.randomizer.name,
             "privacy guarantee": str(self.guarantee),
@@ -777,7 +778,9 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
                 advice=f"Number {number} is not",
             )
         if (rule := broken_rule(label)) is not None:
-            raise ArgumentError(f"every segment must {rule}, number {number} does not. Change it")
+            raise ArgumentError(
+                f"every segment must {rule}, but number {number} does not. Change it"
+            )
     if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("segments", "must be named once, one is named twice")
     return tuple(segments)

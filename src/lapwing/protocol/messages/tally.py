@@ -689,7 +689,7 @@ class _SharedRuns(Sequence[NDArray[np.uint64]]):
         return runs if isinstance(runs, cls) else cls(list(runs))
 
     def extended(self, more: Sequence[NDArray[np.uint64]]) -> _SharedRuns:
-        """Return these runs and more."""
+        """Return these runs with more runs appended."""
         more = tuple(more)
         try:
             self._right.pop()
