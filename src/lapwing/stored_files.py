@@ -77,9 +77,9 @@ class ReportFile:
 
 @dataclass(frozen=True)
 class JobProgress:
-    """What a job has done so far. The job itself reads it and goes on.
+    """Progress of a job. The job itself reads it and goes on.
 
-    job: What the job was asked to do.
+    job: The request to the job.
     done: Files that were counted, or tiles that were searched.
     """
 

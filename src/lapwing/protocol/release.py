@@ -493,11 +493,8 @@ class Release(SummedRelease, Stored):
 
         Nobody may be in both. Releases of the same people add with :meth:`sum_of`.
 
-        Raises
-        ------
-        MismatchError
-            When the domains, mechanisms or neighbor relations differ, the mechanism is not linear,
-            a part is in both, or a sum does not fit 64 bits.
+        Raises MismatchError when the domains, mechanisms or neighbor relations differ, the
+        mechanism is not linear, a part is in both, or a sum does not fit 64 bits.
         """
         if not isinstance(other, Release):
             return NotImplemented
@@ -671,7 +668,7 @@ class Release(SummedRelease, Stored):
             ) from None
         if outputs != held:
             raise FormatError(
-                f"the mechanism of this release gives {outputs} answers, it holds {held}"
+                f"the mechanism of this release gives {outputs} answers, but it holds {held}"
             )
         require_spelling(document, found.to_document(), name="the release")
         return found

@@ -49,12 +49,13 @@ class DecodingProcess:
     clock: Returns seconds.
     """
 
+    _context: Any = get_context("spawn")
+
     def __init__(self, *, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._clock = clock
         self._rest: dict[str, float] = {}
         self._lock = Lock()
-        self._context = get_context("spawn")
         self._process: Any = None
         self._link: Connection | None = None
         self._ended = False

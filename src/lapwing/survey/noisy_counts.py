@@ -55,9 +55,9 @@ def read_counts(
     Parameters
     ----------
     edges_or_labels : Domain or sequence
-        What was counted: n + 1 increasing numbers (edges of n bins), or n labels, one of which may
-        be None (missing values). A domain states more: dates, the closed end of bins, and bins for
-        values outside and missing ones. It must be public.
+        The bins or labels: n + 1 increasing numbers (edges of n bins), or n labels, one of which
+        may be None (missing values). A domain states more: dates, the closed end of bins, and bins
+        for values outside and missing ones. It must be public.
     counts : array_like [n]
         Noisy counts as the mechanism drew them, in the order of the bins or labels. Do not clip,
         round or normalize them.
@@ -252,14 +252,9 @@ def warn_of_altered(counts: Numbers, noise: StatedNoise, scale: float) -> None:
 def clipping_chance(counts: Numbers, noise: StatedNoise, scale: float) -> float:
     """Return a bound of the probability of so many zeros and no negative count, unaltered.
 
-    Parameters
-    ----------
-    counts : numpy.ndarray
-        Whole numbers, none below zero, float64 [n].
-    noise : str
-        Its shape is used.
-    scale : float
-        Of the noise, in people. Above 50 it is taken as 50.
+    counts: Whole numbers, none below zero, float64 [n].
+    noise: Its shape is used.
+    scale: Of the noise, in people. Above 50 it is taken as 50.
 
     Notes
     -----

@@ -18,8 +18,9 @@ from lapwing.decoders.releases.segment_curves import (
     somebody_in_none,
     table_of_curves,
 )
-from lapwing.documents import Stored, html_of
+from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
+from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_choice import Choice
 from lapwing.planning.release_defaults import (
@@ -214,11 +215,11 @@ class Publication(Stored):
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """A release that nothing is left to be refused for but the ledger and too many people.
+    """A checked release, which only the ledger or too many people can still refuse.
 
     Made by :func:`planned_release`, before the values are looked at.
 
-    loss: What it will cost.
+    loss: Its privacy cost.
     choice: How the mechanism was chosen, where it was chosen from several.
     """
 
@@ -342,7 +343,7 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
 
 
 def decode_release(release: Release, decoder: Decoder | None = None) -> Distribution:
-    """Return the distribution behind a release, by the decoder that suits its mechanism.
+    """Return the estimate from a release, by the decoder that suits its mechanism.
 
     decoder: Default: the one of the mechanism. Of a table by segment each segment is decoded alone.
     returns: Distribution over the symbols, or over the cells of a table.

@@ -45,18 +45,11 @@ def _product(first: Matrix, middle: Matrix, second: Matrix) -> Matrix:
 class SeparablePart:
     """Counts of one block of the channel, and how each cell is seen there.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray
-        Zeros and ones: which outputs of an axis see a symbol.
-    base, slope : float
-        The chance of an output is ``base + slope * (what it sees)``.
-    counts : numpy.ndarray
-        float64 [outputs of the first axis, outputs of the second].
-    reports : int
-    information : float or None
-        None where each report is one output. Else what each count is worth as a sum of independent
-        bits: 1, or less where bits exclude each other.
+    first, second: Zeros and ones: which outputs of an axis see a symbol.
+    base, slope: The chance of an output is ``base + slope * (what it sees)``.
+    counts: float64 [outputs of the first axis, outputs of the second].
+    information: None where each report is one output. Else what each count is worth as a sum of
+        independent bits: 1, or less where bits exclude each other.
     """
 
     first: Matrix
@@ -154,11 +147,7 @@ def _information(block: Block) -> float | None:
 class LogDensity:
     """Densities over two axes by the amplitudes of products of their functions.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray
-        Functions of the axes: float64 [symbols, functions].
-    parts : sequence of SeparablePart
+    first, second: Functions of the axes: float64 [symbols, functions].
     """
 
     def __init__(self, first: Matrix, second: Matrix, parts: Sequence[SeparablePart]) -> None:

@@ -1,4 +1,4 @@
-"""What identifies a release: a random identifier, and its noisy numbers."""
+"""Identity of a release: a random identifier, and its noisy numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CHANCE = 1e-9
 
 
 class SummedRelease(Summed):
-    """Base class of releases, in whose sums each is known by its numbers.
+    """Base class of releases whose sums identify each release by its numbers.
 
     A copy under another identifier has the same numbers, so it is not added again.
     """

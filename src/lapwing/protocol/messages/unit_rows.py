@@ -62,7 +62,7 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
     if (column is None) != (most is None):
         raise ArgumentError(
             "unit",
-            "and most belong together: whose each row is, and how many rows of one unit count",
+            "and most belong together: the unit of each row, and how many rows of one unit count",
             others=("most",),
         )
     if most is None:
