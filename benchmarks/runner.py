@@ -54,6 +54,7 @@ BENCHMARKS = {
     "accuracy/finer_blocks": "blocks of pairs by the number of people (needs the data folder)",
     "accuracy/label_league": "an attribute within labels of another one (needs the data folder)",
     "accuracy/dependence_coverage": "intervals of pairs, by kind of answer (needs the data folder)",
+    "accuracy/short_effects": "effects of pairs in a few hours: what is seen of them",
     "accuracy/ridges": "intervals of pairs on thin ridges, beside smooth pairs",
     "accuracy/marginal_cost": "marginals of pairs beside surveys of one (needs the data folder)",
     "accuracy/series_errors": "weeks decoded together (needs the data folder)",

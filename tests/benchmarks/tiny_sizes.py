@@ -92,6 +92,13 @@ TINY: dict[str, dict[str, Any]] = {
         "pairs": ["made up"],
         "seed": 0,
     },
+    "accuracy/short_effects": {
+        "repeats": 1,
+        "people": [2_000],
+        "hours": [6],
+        "epsilons": [4],
+        "seed": 0,
+    },
     "accuracy/ridges": {
         "repeats": 1,
         "people": [2_000],
