@@ -1,12 +1,13 @@
-"""The exact draws of a release of answers: noise on whole numbers, and report noisy max.
+"""The exact draws of a release of answers: noise on whole numbers, and bins for quantiles.
 
 No floating-point number takes part in a draw. How far ranks move outward is computed from the
-public number of bins, and rounded up to a whole number first. All noise is drawn before the counts
-are looked at.
+public number of bins, and rounded up to a whole number first. Noise is drawn before the counts are
+looked at.
 """
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.memoized import cached_property
+from lapwing.mechanisms.quantile_draws import QuantileDraws
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.guarantee import weakest_standing
 from lapwing.privacy.integer_noise import Noise
@@ -39,6 +41,8 @@ from lapwing.results.asked_numbers import (
 from lapwing.results.question_release import (
     QuestionPart,
     QuestionRelease,
+    divided_promise,
+    gaussian_promise,
     noise_for,
     part_loss,
     share_of,
@@ -90,19 +94,34 @@ class QuestionDraws:
 
     @cached_property
     def numbers(self) -> list[tuple[AskedNumbers, Fraction, Noise]]:
-        """The numbers of each question, its share of the budget, and the noise."""
-        found = []
-        for question, share in self.shares.items():
-            numbers = AskedNumbers(question, self.domain, self.promise)
-            noise = noise_for(numbers, share_of(self.promise, share))
-            found.append((numbers, share, noise))
-        return found
+        """The numbers of each question, its share of the budget, and the noise.
+
+        With a delta all have Laplace noise, or all but quantiles Gaussian noise: what is better.
+        Shares of mu lose less, so many questions get Gaussian noise.
+        """
+        asked = [
+            (AskedNumbers(question, self.domain, self.promise), share)
+            for question, share in self.shares.items()
+        ]
+        linear = any(not isinstance(question, Quantile) for question in self.shares)
+        ways = [self.promise]
+        ways += [gaussian_promise(self.promise)] if self.promise.delta and linear else []
+        found = [
+            [(numbers, share, noise_for(numbers, share_of(way, share))) for numbers, share in asked]
+            for way in ways
+        ]
+        return min(found, key=lambda way: sum(math.log(noise.variance) for *_, noise in way))
+
+    @property
+    def shared(self) -> Promise:
+        """The privacy parameters that shares divide, those of the curve also."""
+        return divided_promise(self.promise, (noise for *_, noise in self.numbers))
 
     @cached_property
     def loss(self) -> PrivacyLoss:
         """Privacy loss of the answers."""
         losses = [
-            part_loss(numbers, noise, share_of(self.promise, share))
+            part_loss(numbers, noise, share_of(self.shared, share))
             for numbers, share, noise in self.numbers
         ]
         return sum(losses, PrivacyLoss())
@@ -123,10 +142,12 @@ class QuestionDraws:
         """
         counted = counted or self.counted
         if counted not in (self.counted, self.domain):
-            raise MismatchError("the exact counts are of another domain")
+            raise MismatchError("the exact counts have another domain")
         nobody = np.zeros(within(counted).size, dtype=np.int64)
-        for numbers, _, _ in self.numbers:
-            if not isinstance(numbers.question, Quantile):
+        for numbers, _, noise in self.numbers:
+            if isinstance(numbers.question, Quantile):
+                QuantileDraws(numbers, noise.scale)
+            else:
                 numbers.exact(nobody, within(counted))
 
     def on_bins(self, summary: ExactCounts) -> ExactCounts:
@@ -166,7 +187,7 @@ class QuestionDraws:
                 noise,
                 np.concatenate(
                     [
-                        numbers.choice(of_bins, of_segment, noise.scale)
+                        QuantileDraws(numbers, noise.scale).draw(of_bins, of_segment, source)
                         if isinstance(numbers.question, Quantile)
                         else numbers.exact(table, counted) + of_segment
                         for table, of_bins, of_segment in zip(tables, bins, draws, strict=True)

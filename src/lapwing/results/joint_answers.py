@@ -1,4 +1,4 @@
-"""What two attributes together say: one document, from which every output is made.
+"""Answers about two attributes: one document, from which every output is made.
 
 It has no posterior draws, which take megabytes, unless they are asked for. Where little is known of
 the people in a condition there is no point:

@@ -388,7 +388,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         present = present_cells(self.domain, ranges)
         held = float((self.table * present).sum())
         if held <= 0:
-            raise ArgumentError("nobody has values on the axes named, so no share is defined")
+            raise ArgumentError("nobody has values on the named axes, so no share is defined")
         return min(float((self.table * weights * present).sum()) / held, 1.0)
 
     def probability_interval(
@@ -485,7 +485,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Raises
         ------
         ArgumentError
-            When no axis has this name, it is a circle, or the share is not in (0, 1].
+            When no axis has this name, the axis is a circle, or the share is not in (0, 1].
         DomainError
             When the axis has no order.
 

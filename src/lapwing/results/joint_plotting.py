@@ -509,7 +509,7 @@ def _title(label: Any, share: float, columns: int) -> str:
 
 
 def largest(shares: Vector, most: int) -> Whole:
-    """Return the labels of the largest shares above zero, in their own order; one at least."""
+    """Return the labels of the largest shares above zero, at least one, in their own order."""
     order = np.argsort(-shares, kind="stable")[:most]
     held = order[shares[order] > 0]
     return np.sort(held if held.size else order[:1])

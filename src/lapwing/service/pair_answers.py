@@ -1,4 +1,4 @@
-"""What the decoding process says of surveys of two attributes: a document, a table or a picture."""
+"""Answers about surveys of two attributes: a document, a table or a picture."""
 
 from __future__ import annotations
 

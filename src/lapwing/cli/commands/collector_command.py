@@ -182,7 +182,7 @@ def export(
     survey: Annotated[
         str,
         typer.Argument(
-            metavar="FINGERPRINT", help="The survey's fingerprint: all 64 digits, or the first."
+            metavar="FINGERPRINT", help="The survey's fingerprint: all 64 digits, or the first few."
         ),
     ],
     output: OutputFile,
@@ -202,7 +202,7 @@ def export(
         named = [each for each in known if each.startswith(survey)] if survey else []
         if len(named) != 1:
             raise ArgumentError(
-                f"exactly one survey must have a fingerprint that begins with {survey!r}, there "
+                f"exactly one survey must have a fingerprint that begins with {survey!r}. There "
                 f"are {len(named)}. Give more of its digits, or check them"
             )
         size = 0
@@ -227,7 +227,7 @@ def import_(
     where: StoreOptions,
     out: Output,
 ) -> None:
-    """A survey that another collector exported, all or nothing.
+    """Import a survey that another collector exported.
 
     Stop the collector first if its database is an SQLite file. A survey that already exists in the
     database is refused.

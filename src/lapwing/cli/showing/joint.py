@@ -21,12 +21,7 @@ from lapwing.results.rounding import (
 def joint_tables(joint: JointDistribution, name: str, document: JointAnswer) -> list[Any]:
     """Return a table of medians for each axis along the other one.
 
-    Parameters
-    ----------
-    joint : JointDistribution
-    name : str
-        Of the survey or the file, for titles.
-    document : JointAnswer
+    name: Of the survey or the file, for titles.
     """
     tables = []
     for axis, rows in document["quantiles"].items():

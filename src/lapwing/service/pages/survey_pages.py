@@ -53,7 +53,7 @@ MOST_SIGNS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What the form of a survey's page asks for.
+    """Fields of the form on a survey's page.
 
     segment: "" is everybody.
     level: One of the levels of the form.
