@@ -53,7 +53,7 @@ BENCHMARKS = {
     "accuracy/league": "pairs of attributes, with HDG, AHEAD and others (needs the data folder)",
     "accuracy/finer_blocks": "blocks of pairs by the number of people (needs the data folder)",
     "accuracy/label_league": "an attribute within labels of another one (needs the data folder)",
-    "accuracy/dependence_coverage": "intervals of correlations of pairs (needs the data folder)",
+    "accuracy/dependence_coverage": "intervals of pairs, by kind of answer (needs the data folder)",
     "accuracy/ridges": "intervals of pairs on thin ridges, beside smooth pairs",
     "accuracy/marginal_cost": "marginals of pairs beside surveys of one (needs the data folder)",
     "accuracy/series_errors": "weeks decoded together (needs the data folder)",

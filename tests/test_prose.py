@@ -49,6 +49,8 @@ def test_marks_and_joints_are_noticed() -> None:
         return [rule for rule, _ in broken(text)]
 
     assert rules("x must be a survey, it is a tally") == ["comma splice"]
+    assert rules("x must be one of a, b or c, the one at position x is not") == ["comma splice"]
+    assert rules("x must be a survey, but the one at position x is not") == []
     assert rules("If x is a survey, it is refused.") == []
     assert rules("It covers 95 % of them.") == ["percent"] and rules("It covers 95% of them.") == []
     assert rules("At .5 it fails.") == ["leading zero"] and rules("At 0.5 it fails.") == []
@@ -72,10 +74,29 @@ def test_sentences_of_a_docstring_leave_out_its_types() -> None:
     assert list(sentences(text)) == ["Sum of it.", "The values.", "All of them."]
 
 
+def test_code_lists_and_tables_are_not_taken_for_sentences() -> None:
+    literal = "Written as\n\n::\n\n    8 bytes; a magic\n\n    u16; a version\n\nThen it ends; so."
+    assert [rule for rule, _ in broken(literal)] == ["semicolon"]
+    table = "=== ===\na   b; c\n=== ===\nd   e\n=== ===\n\nIt is so; it is."
+    assert list(sentences(table)) == ["It is so; it is."]
+    errors = "Raises\n------\nArgumentError\n    When it is so.\nint\n    Always."
+    assert list(sentences(errors)) == ["When it is so.", "Always."]
+    assert list(sentences(">>> 1\n'a;b'\n\nIt is so.")) == ["It is so."]
+    assert list(sentences("It ends. lapwing show says more. --csv writes it, e.g. here.")) == [
+        "It ends.",
+        "lapwing show says more.",
+        "--csv writes it, e.g. here.",
+    ]
+    assert list(sentences("Ask 'share x above 3' or it.")) == ["Ask Code or it."]
+    assert list(sentences("![It is. So](a.png) ![It was](b.png)")) == ["It is.", "So", "It was"]
+
+
 def test_messages_are_found() -> None:
     import ast
 
     tree = ast.parse('def f(x):\n    raise ValueError(f"x must be {x}. It is not")\n')
     assert list(messages(tree)) == ["x must be x. It is not"]
-    tree = ast.parse('warnings.warn(f"{x} is old")\nax.set_title("Shares")\nf("not shown")')
-    assert list(messages(tree)) == ["x is old", "Shares"]
+    tree = ast.parse('"""Not this docstring."""\nNOTE = "it is drawn anew"\nf("one name", CODE)')
+    assert list(messages(tree)) == ["it is drawn anew"]
+    tree = ast.parse('f("SELECT the rows of a table", "default-src none of it all")')
+    assert list(messages(tree)) == []

@@ -188,7 +188,7 @@ def opening(path: Path) -> Iterator[None]:
 
 
 class Stored(Documented):
-    """What is stored as a JSON document: its text and its file follow from the document.
+    """Base of classes stored as JSON: their text and their file follow from the document.
 
     A class adds `to_document` and `from_document`.
     """
@@ -342,7 +342,7 @@ def require_format(document: Mapping[str, Any], *, name: str, version: int) -> N
     # Not a bool: True equals 1.
     if type(stated) is not int or stated != version:
         raise FormatError(
-            f"{name} documents of version {version} can be read, this one says "
+            f"{name} documents of version {version} can be read, but this one says "
             f"{_version(stated)}. Update lapwing"
         )
     require_plain(document, name=f"a {name} document")
@@ -357,9 +357,9 @@ def require_plain(document: Any, *, name: str) -> None:
     """Raise FormatError unless this is JSON that every reader understands alike.
 
     Objects, lists, valid Unicode, finite numbers of at most 64 bits, at most a hundred levels.
-    O(size); what follows may then compute with it without looking out for other kinds of value.
+    O(size). Later steps may then compute with it without checking for other kinds of value.
 
-    name: What it is, for the message.
+    name: Its name in the message.
     """
     level = [document]
     for _ in range(DEEPEST):
@@ -370,8 +370,11 @@ def require_plain(document: Any, *, name: str) -> None:
                 _require_texts(value, name)
                 deeper += value.values()
             elif kind in (list, tuple):
-                if set(map(type, value)) <= _NUMBERS:
+                kinds = set(map(type, value))
+                if kinds <= _NUMBERS:
                     _require_numbers(value, name)
+                elif kinds == {str}:
+                    _require_texts(value, name)
                 else:
                     deeper += value
             elif kind is str:
@@ -413,7 +416,7 @@ def require_spelling(document: Any, written: Any, *, name: str) -> None:
 
     document: As it came, checked by :func:`require_plain`.
     written: The document of the object that was made of it.
-    name: What it is, for the message, which names the place and how to write it.
+    name: Its name in the message, which says where the value is and how to write it.
     """
     found = _difference(document, written, "")
     if found is not None:
@@ -434,7 +437,8 @@ def _difference(came: Any, wanted: Any, place: str) -> tuple[str, Any, Any] | No
     elif isinstance(came, list | tuple) and isinstance(wanted, list | tuple):
         if len(came) != len(wanted):
             return place, came, wanted
-        if came == wanted and set(map(type, came)) | set(map(type, wanted)) <= _NUMBERS:
+        kinds = {*map(type, came), *map(type, wanted)}
+        if came == wanted and (kinds <= _NUMBERS or kinds == {str}):
             return None
         pairs = (
             (ours, theirs, f"{place}[{number}]")
@@ -466,7 +470,7 @@ def spelled_number(text: Any, *, name: str) -> Fraction:
     """Return the exact number that a document holds as a string such as ``"3"`` or ``"1/3"``.
 
     text: A quotient in lowest terms, or a whole number.
-    name: What it is, for the message.
+    name: Its name in the message.
 
     Raises FormatError when it is written in another way, or is neither 0 nor in [1e-100, 1e100].
     """
@@ -490,11 +494,11 @@ def replacing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterato
     """Open a temporary file alongside `path` that takes its place when the block ends well.
 
     On an exception, also Ctrl-C, the temporary file is removed and `path` stays as it was. It is
-    locked while the block runs, and the lock ends with the process, also one that is killed. So the
-    next process that writes to the folder removes what a killed one left there: reports of values
-    that are randomized again, say. The
-    content is on the disk before the name changes, so a crash leaves the old file or the new one.
-    When the block has ended, also a loss of power leaves the new one.
+    locked while the block runs, and the lock ends with the process, even if it is killed. So the
+    next process that writes to the folder removes the leftovers of a killed one, such as reports of
+    values that are randomized again. The content is on the disk before the name changes, so a crash
+    leaves the old file or the new one. Once the block has ended, even a power failure leaves the
+    new one.
 
     path: Its folder must exist.
     mode: Permission bits of the new file, before the process's umask.
@@ -658,7 +662,7 @@ def _take_name(temporary: str, path: Path) -> None:
 def check_absent(path: Path) -> None:
     """Raise ArgumentError when something has the name of an output that replaces nothing.
 
-    A process that was killed while it wrote for that name leaves nothing, also when it is refused.
+    A process that was killed while it wrote for that name leaves nothing, even when it is refused.
     """
     remove_abandoned(path.parent)
     if os.path.lexists(path):

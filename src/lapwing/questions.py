@@ -367,8 +367,8 @@ class Histogram(_Asked):
     def cells(self, domain: Domain) -> list[tuple[Any, Any]]:
         """Return the ends of each cell, None for an open one.
 
-        A cell that begins at `low` or ends at `high` of the domain has what the bin there has:
-        who is just at this end, and values outside that are moved to it (``outside="clip"``).
+        A cell that begins at `low` or ends at `high` of the domain has the values of the bin there.
+        That includes values exactly at this end, and outside values moved to it (clipped).
 
         Parameters
         ----------
@@ -571,15 +571,9 @@ def read(written: Any) -> Question:
 def read_questions(questions: Any) -> tuple[Question, ...]:
     """Return questions or their strings as a tuple. ArgumentError where there is none.
 
-    Parameters
-    ----------
-    questions : sequence of Question or str
-        One question may stand alone.
+    questions: One question may stand alone.
 
-    Returns
-    -------
-    tuple of Question
-        Each question once, in this order.
+    returns: Each question once, in this order.
     """
     alone = isinstance(questions, Question | str)
     if not alone and not isinstance(questions, Sequence):
@@ -712,19 +706,11 @@ def other_side(words: str, domain: Domain) -> ArgumentError:
 def label_of(text: str, domain: Any, *, name: str) -> Any:
     """Return the label, or the value, of a string. None for missing values.
 
-    Parameters
-    ----------
-    text : str
-        The typed string.
-    domain : Domain
-        Domain of the values.
-    name : str
-        Name of the option or argument, in messages.
+    text: The typed string.
+    domain: Domain of the values.
+    name: Name of the option or argument, in messages.
 
-    Raises
-    ------
-    ArgumentError, DomainError
-        When the domain has no such label or value.
+    Raises ArgumentError, DomainError when the domain has no such label or value.
     """
     if text in ("", "missing", MISSING) and domain.missing_index is not None:
         return None
@@ -785,11 +771,7 @@ def share_between(low: str, high: str, domain: Domain) -> Share:
 def check_answerable(asked: Question, domain: Any) -> None:
     """Raise ArgumentError or DomainError where no result on a domain answers a question.
 
-    Parameters
-    ----------
-    asked : Question
-    domain : Domain
-        An interval may have no bins yet.
+    domain: An interval may have no bins yet.
     """
     if isinstance(domain, Product):
         raise DomainError("questions are about one attribute. Leave them out for pairs")

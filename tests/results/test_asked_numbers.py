@@ -1,7 +1,5 @@
 """How far one person moves the numbers of a question, by brute force over tiny tables."""
 
-from fractions import Fraction
-from functools import cache, partial
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -129,87 +127,3 @@ def test_a_mean_of_wide_bins_is_refused():
     numbers = AskedNumbers(read("mean"), TINY, Promise("replace-one", epsilon=1))
     with pytest.raises(ArgumentError, match="a mean needs the values"):
         numbers.exact(np.zeros(TINY.size, dtype=np.int64), TINY)
-
-
-def probabilities_of(values, q):
-    """Return the exact probability that each wins with geometric noise, the first of equal ones."""
-    cdf = lambda k: 1 - q ** (k + 1) if k >= 0 else Fraction(0)  # noqa: E731
-    found = []
-    for mine, value in enumerate(values):
-        total = Fraction(0)
-        for k in range(50):
-            term = (1 - q) * q**k
-            for other, theirs in enumerate(values):
-                if other != mine:
-                    term *= cdf(k + value - theirs - (other < mine))
-            total += term
-        found.append(total)
-    return found
-
-
-def utilities(numbers, counts, outward):
-    """Return minus the distances in ranks, by their definition on intervals of ranks."""
-    numerators, whole = numbers.probabilities
-    present = counts[: within(numbers.domain).left.size]
-    people = int(present.sum())
-    found = []
-    for number in numerators:
-        for shift in (-outward, outward):
-            rank, below, row = number * people + shift, 0, []
-            for held in map(int, present):
-                low, high = whole * below, whole * (below + held)
-                row.append(-max(low - rank, rank - high, 0))
-                below += held
-            found.append(row)
-    return found
-
-
-def ranks_of(numbers, key):
-    return np.array(utilities(numbers, np.frombuffer(key, int), 1))
-
-
-@pytest.mark.parametrize("asked", ["quantile 0.5", "quantile 0.25", "quantile 0.9 0.1"])
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("segmented", [False, True])
-def test_two_draws_of_a_quantile_have_the_exact_ratio_of_the_exponential_mechanism(
-    asked, relation, segmented
-):
-    domain = Segmented(TINY, ["x"]) if segmented else TINY
-    for unit in (None, PrivacyUnit("user", 2)):
-        promise = Promise(relation, epsilon=1, unit=unit)
-        numbers = AskedNumbers(read(asked), domain, promise)
-        largest = 0
-        ranked = cache(partial(ranks_of, numbers))
-        drawn = cache(lambda values: probabilities_of(values, Fraction(1, 2)))
-        for one, other in pairs(domain.size, promise):
-            moved = 0
-            for mine, theirs in zip(
-                one.reshape(-1, TINY.size), other.reshape(-1, TINY.size), strict=True
-            ):
-                ours, yours = ranked(mine.tobytes()), ranked(theirs.tobytes())
-                changes = np.abs(ours - yours).max(axis=1)
-                moved += 2 * changes.sum()
-                if domain is not TINY or asked != "quantile 0.25" or unit is not None:
-                    continue
-                for place, change in enumerate(changes):
-                    both = [drawn(tuple(map(int, each[place]))) for each in (ours, yours)]
-                    ratio = max(a / b for a, b in zip(*both, strict=True))
-                    assert ratio <= 2 ** (2 * int(change)) * (1 + Fraction(1, 10**9))
-            largest = max(largest, moved)
-        stated = numbers.sensitivity.absolute
-        # Two rows of a unit would need longer tables to reach it.
-        assert largest <= stated if unit else largest == stated
-
-
-def test_the_choice_is_the_first_of_the_largest_noisy_utilities():
-    rng = np.random.default_rng(5)
-    numbers = AskedNumbers(read("quantile 0.25 0.9"), TINY, Promise("replace-one", epsilon=1))
-    for _ in range(300):
-        counts = rng.integers(0, 9, size=TINY.size)
-        noise = rng.integers(-9, 9, size=numbers.noises)
-        folded = [n if n >= 0 else -n - 1 for n in noise.tolist()]
-        expected = []
-        for place, row in enumerate(utilities(numbers, counts, 3)):
-            noisy = [u + z for u, z in zip(row, folded[3 * place : 3 * place + 3], strict=True)]
-            expected.append(noisy.index(max(noisy)))
-        assert numbers.choice(counts, noise, Fraction(1)).tolist() == expected

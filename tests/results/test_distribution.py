@@ -27,6 +27,7 @@ from lapwing import (
 from lapwing.documents import canonical
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.results.answers import share_in_band
+from lapwing.results.symbols import missing_share
 from tests.false_alarms import accepts, multinomial_tail
 
 STEADY = settings(deadline=None, max_examples=80, derandomize=True)
@@ -107,9 +108,9 @@ def test_moments_by_hand() -> None:
 
 def test_missing_values_are_a_share_of_their_own() -> None:
     made = Distribution.of_values([1, 9, None, 9, float("nan")], DOMAINS["missing"])
-    assert made._missing_share == pytest.approx(0.4) and made.reports == 5
+    assert missing_share(made) == pytest.approx(0.4) and made.reports == 5
     full = Distribution.of_values([1, 9, 9], Interval(0, 10, bins=3, atoms=(0,)))
-    assert full._missing_share == 0
+    assert missing_share(full) == 0
     x = np.linspace(-1, 11, 30)
     assert made.cdf(x) == pytest.approx(full.cdf(x))
     assert made.mean() == pytest.approx(full.mean())

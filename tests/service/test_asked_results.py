@@ -201,7 +201,7 @@ def test_a_survey_of_labels_shows_all_shares_after_the_one_that_it_asks(tmp_path
             (answer,) = found["answers"]
             assert answer["question"] == {"question": "share", "label": "1"}
             page = await page_of(here, survey)
-            caption = page.index("What the survey asks")
+            caption = page.index("Questions of the survey")
             assert caption < page.index("Shares of the choices")
             assert "does not ask for the whole distribution" not in page
             assert len(rows((await here.done("GET", f"{path}/results/e.csv")).text)) == 8

@@ -229,7 +229,7 @@ def test_what_is_refused_before_anything_is_drawn():
     with pytest.raises(ArgumentError, match="a mean needs the values"):
         counts = lw.protocol.ExactCounts.of_values(VALUES, lw.Interval(0, 100, bins=10))
         lw.release(counts, epsilon=1, neighbors="replace-one", questions=["mean"])
-    with pytest.raises(ArgumentError, match="two draws fix it"):
+    with pytest.raises(ArgumentError, match="their draw fixes it"):
         published().answer("quantile 0.5", level=0.9)
     with pytest.raises(ArgumentError, match="about data"):
         published().answer("mean", target="population")

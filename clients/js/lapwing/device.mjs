@@ -420,8 +420,8 @@ function agreedText(records, survey, agreed) {
   }
   if (agreed !== undefined && agreed !== text) {
     throw new MismatchError(
-      `text ${agreed.slice(0, 12)} was agreed to, the survey has text ${text.slice(0, 12)}; ` +
-        "do not answer it",
+      `text ${agreed.slice(0, 12)} was agreed to, but the survey has text ${text.slice(0, 12)}. ` +
+        "Do not answer it",
     );
   }
   const key = agreedKey(survey);

@@ -146,10 +146,7 @@ def _program(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the program's name. Default: what the process was given.
+    arguments: Without the program's name. Default: what the process was given.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):

@@ -1,8 +1,8 @@
-"""The exact draws of a release of answers: noise on whole numbers, and report noisy max.
+"""The exact draws of a release of answers: noise on whole numbers, and bins for quantiles.
 
 No floating-point number takes part in a draw. How far ranks move outward is computed from the
-public number of bins, and rounded up to a whole number first. All noise is drawn before the counts
-are looked at.
+public number of bins, and rounded up to a whole number first. Noise is drawn before the counts are
+looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.memoized import cached_property
+from lapwing.mechanisms.quantile_draws import QuantileDraws
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.guarantee import weakest_standing
 from lapwing.privacy.integer_noise import Noise
@@ -123,10 +124,12 @@ class QuestionDraws:
         """
         counted = counted or self.counted
         if counted not in (self.counted, self.domain):
-            raise MismatchError("the exact counts are of another domain")
+            raise MismatchError("the exact counts have another domain")
         nobody = np.zeros(within(counted).size, dtype=np.int64)
-        for numbers, _, _ in self.numbers:
-            if not isinstance(numbers.question, Quantile):
+        for numbers, _, noise in self.numbers:
+            if isinstance(numbers.question, Quantile):
+                QuantileDraws(numbers, noise.scale)
+            else:
                 numbers.exact(nobody, within(counted))
 
     def on_bins(self, summary: ExactCounts) -> ExactCounts:
@@ -166,7 +169,7 @@ class QuestionDraws:
                 noise,
                 np.concatenate(
                     [
-                        numbers.choice(of_bins, of_segment, noise.scale)
+                        QuantileDraws(numbers, noise.scale).draw(of_bins, of_segment, source)
                         if isinstance(numbers.question, Quantile)
                         else numbers.exact(table, counted) + of_segment
                         for table, of_bins, of_segment in zip(tables, bins, draws, strict=True)

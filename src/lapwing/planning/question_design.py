@@ -83,14 +83,9 @@ LEAST_BINS = 8
 class QuestionDesign:
     """A design for questions.
 
-    Parameters
-    ----------
-    domain : Domain
-        The domain, with bins at the edges that are asked where none were declared.
-    components : tuple or None
-        Components of a :class:`lapwing.MultiscaleWave`. None for the default design.
-    reason : str
-        The reason, in a sentence or two.
+    domain: The domain, with bins at the edges that are asked where none were declared.
+    components: Components of a :class:`lapwing.MultiscaleWave`. None for the default design.
+    reason: The reason, in a sentence or two.
     """
 
     domain: Domain
@@ -103,19 +98,11 @@ def question_design(
 ) -> QuestionDesign:
     """Return the design for questions.
 
-    Parameters
-    ----------
-    domain : Domain
-        An interval may have no bins yet.
-    epsilon : Fraction
-    questions : sequence of Question
-    users : int
-        Number of people who will report.
+    domain: An interval may have no bins yet.
+    users: Number of people who will report.
 
-    Raises
-    ------
-    ArgumentError
-        When the domain cannot answer a question, or typed bins lack an edge of one.
+    Raises ArgumentError when the domain cannot answer a question, or typed bins lack an edge of
+    one.
     """
     chosen, sentence = _with_bins(domain, questions, epsilon, _most_cells(epsilon, users))
     for each in questions:
@@ -325,19 +312,10 @@ def question_errors(
     Near a column the posterior is Gaussian, and each question but a quantile is a sum of masses. So
     its error is known without decoding anything.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        On an ordered domain.
-    questions : sequence of Question
-    columns : mapping of str to numpy.ndarray
-        Masses, float64 [domain.size], by kind.
-    users : int
+    randomizer: On an ordered domain.
+    columns: Masses, float64 [domain.size], by kind.
 
-    Returns
-    -------
-    dict
-        Root mean square errors, in the unit of :class:`lapwing.planning.ExpectedError`.
+    returns: Root mean square errors, in the unit of :class:`lapwing.planning.ExpectedError`.
     """
     domain = randomizer.domain
     errors: dict[str, dict[str, float]] = {str(each): {} for each in questions}

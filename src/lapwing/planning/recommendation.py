@@ -678,26 +678,26 @@ def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
     others = [f"{plan.aim(other, people):.2g} of {other}" for other in plan.pairs if other != pair]
     if others:
         text += (
-            f"; its predicted {plan.distance.replace('_', '-')} error is "
+            f". Its predicted {plan.distance.replace('_', '-')} error is "
             f"{plan.aim(pair, people):.2g}, against {' and '.join(others)}"
         )
     domain: Any = plan.domain
     least = shipped().sizes("multiscale-wave")[0]
     if domain.size < least:
         text += (
-            f". A multiscale wave needs {least} symbols, this domain has {domain.size}; from "
-            f"{least} on it is compared, too, and its error may be smaller"
+            f". A multiscale wave needs {least} bins, and this domain has {domain.size}. From "
+            f"{least} on it is also compared, and its error may be smaller"
         )
     cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS // 2
     if cut and plan.epsilon >= EPSILON_FOR_ATOMS:
         text += (
-            f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins: from "
-            f"epsilon {EPSILON_FOR_ATOMS} on such values are then told apart"
+            f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins. From "
+            f"epsilon {EPSILON_FOR_ATOMS} on, such values are then distinguished"
         )
     known = shipped().sheet(pair, shipped().sizes(pair)[-1]).users
     if not known[0] <= people <= known[-1]:
         text += (
-            f". The table was simulated for {known[0]:,} to {known[-1]:,} people; beyond, its "
-            "lines are continued"
+            f". The table was simulated for {known[0]:,} to {known[-1]:,} people, and is "
+            "extrapolated beyond"
         )
     return text + "."

@@ -10,6 +10,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.mechanisms.quantile_draws import QuantileDraws
 from lapwing.mechanisms.question_draws import QuestionDraws
 from lapwing.planning.expected_error import ErrorByKind, ExpectedError
 from lapwing.privacy.integer_noise import Noise
@@ -18,7 +19,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.questions import Mean, Quantile
 from lapwing.results.asked_numbers import AskedNumbers, Counts, symbols_in, within
-from lapwing.results.released_answers import chosen_places, share_points
+from lapwing.results.released_answers import chosen_points, share_points
 
 DRAWS = 200
 """Draws of each question and column: their root mean square is known to a twelfth."""
@@ -102,16 +103,15 @@ def _quantile_errors(
     upto = np.cumsum(bins[: domain.left.size])
     if not upto[-1]:
         raise ArgumentError("like", "must have somebody with a value")
-    drawn = noise.draw(DRAWS * numbers.noises, rng).reshape(DRAWS, -1)
-    errors = []
-    for each in drawn:
-        pairs = numbers.choice(bins, each, noise.scale)
-        for probability, (_, middle, _) in zip(
+    draws, errors = QuantileDraws(numbers, noise.scale), []
+    for each in noise.draw(DRAWS * numbers.noises, rng).reshape(DRAWS, -1):
+        points = chosen_points(numbers, draws.draw(bins, each, rng))
+        for probability, point in zip(
             numbers.question.probabilities,  # type: ignore[union-attr]
-            chosen_places(domain, pairs),
+            points,
             strict=True,
         ):
-            place = min(int(np.searchsorted(domain.right, middle)), upto.size - 1)
+            place = min(int(np.searchsorted(domain.right, point)), upto.size - 1)
             ranks = np.append(0, upto)[place : place + 2] / upto[-1]
             errors.append(float(np.clip(probability, *ranks)) - probability)
     return np.array(errors)

@@ -232,7 +232,7 @@ class Promise(FromFields):
         Notes
         -----
         **Privacy.** The loss of one release under the whole privacy guarantee is divided into equal
-        parts. Epsilons add, squares of mu add, and rho adds (:class:`PrivacyLoss`), also when each
+        parts. Epsilons add, squares of mu add, and rho adds (:class:`PrivacyLoss`), even when each
         release is chosen after the earlier ones. The sum is computed and compared with the privacy
         guarantee.
 

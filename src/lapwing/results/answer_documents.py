@@ -30,7 +30,7 @@ RANGE_LIMIT = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRequest:
-    """What is asked of a result.
+    """Questions put to a result.
 
     level: Of all intervals, in (0, 1).
     target: Whom they are about. A difference has its own.
@@ -61,7 +61,7 @@ class AnswerRequest:
 
 
 class BandDocument(TypedDict):
-    """What the intervals of a document are."""
+    """Kind and target of the intervals in a document."""
 
     kind: Kind
     target: Target
@@ -135,8 +135,8 @@ class CutBin(BinEnds):
 class NumberRow(TypedDict):
     """A number in the unit of the domain with its interval. Texts for dates and times.
 
-    Anything outside the range is None. The end of the range that it is beyond is `above`,
-    `at_least`, `at_most` or `below` for the number, and `high_above` and so on for the ends of its
+    Anything outside the range is None. `above`, `at_least`, `at_most` or `below` then names the end
+    of the range beyond which the number is. `high_above` and so on do so for the ends of its
     interval. `reason` says why a circle has no clear middle, whose mean is None. An interval on a
     circle whose lower end is after the upper one goes round the end of the circle.
     """
@@ -271,7 +271,7 @@ class AnswerDocument(TypedDict):
 
 
 class ResultDocument(TypedDict):
-    """What every result says. The reason says why its rows have none of their numbers.
+    """Keys of every result. The reason says why its rows have none of their numbers.
 
     `about` says whom the intervals are about. `answers` are to what was asked, or else to what the
     survey asks.
@@ -294,7 +294,7 @@ class ResultDocument(TypedDict):
 
 
 class NumbersAnswer(ResultDocument):
-    """What a distribution of numbers says. All but `missing` is of those with a value.
+    """Keys of a distribution of numbers. All but `missing` is of those with a value.
 
     On a circle there are the mean resultant length R and the shares of the four quarters, and
     quantiles only from a start. On a line these are None.
@@ -317,7 +317,7 @@ class NumbersAnswer(ResultDocument):
 
 
 class LabelsAnswer(ResultDocument):
-    """What a distribution of labels says: the largest shares, of all people."""
+    """Keys of a distribution of labels: the largest shares, of all people."""
 
     kind: Literal["labels"]
     missing: ShareRow | None
@@ -327,7 +327,7 @@ class LabelsAnswer(ResultDocument):
 
 
 class HeavyHittersAnswer(ResultDocument):
-    """What a list of frequent values says."""
+    """Keys of a list of frequent values."""
 
     kind: Literal["heavy-hitters"]
     listed: int
@@ -339,7 +339,7 @@ class HeavyHittersAnswer(ResultDocument):
 
 
 class DifferenceAnswer(TypedDict):
-    """What the first of two results has more than the second."""
+    """Keys of a difference: the first result minus the second."""
 
     kind: Literal["difference"]
     reason: str | None
@@ -379,7 +379,7 @@ class ChangeRow(TypedDict):
 
 
 class SeriesAnswer(TypedDict):
-    """What a series says: a row for each week, why weeks are missing, and the changes.
+    """Keys of a series: a row for each week, why weeks are missing, and the changes.
 
     `counted` is "people", or "rows" where a unit of privacy has several. `standing` says why a week
     is not private.

@@ -1,4 +1,4 @@
-"""What a result says: one document per kind, from which every output is made.
+"""Answers of a result: one document per kind, from which every output is made.
 
 ``summary()``, the terminal, CSV files, ``--json``, the collector's answers and its pages all render
 these documents. :mod:`lapwing.results.rounding` is the only place where a number becomes text.
@@ -90,7 +90,14 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.readable import Columns, about_column, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
-from lapwing.results.symbols import MISSING_UNSEEN, measured_in, missing_unseen, values_of
+from lapwing.results.symbols import (
+    MISSING_UNSEEN,
+    in_numbers,
+    measured_in,
+    missing_share,
+    missing_unseen,
+    values_of,
+)
 from lapwing.results.unanswered import reason_of, without_numbers
 
 
@@ -147,8 +154,8 @@ def _to_questions(result: Any, request: AnswerRequest) -> list[AnswerDocument]:
 def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     how = request.how
     band = result.confidence_band(**how)
-    nobody = result._missing_share == 1  # has a value, so nothing is said of values
-    if nobody and request.shares:
+    nobody = missing_share(result) == 1  # has a value, so nothing is said of values
+    if nobody and (request.shares):
         raise ArgumentError("all mass is on missing values, so nobody has one. Ask for their share")
     circle = Circle.of_domain(result.domain)
     start = start_of(request, result.domain)
@@ -184,7 +191,7 @@ def mean_row(result: Any, *, level: float, target: Target = "empirical") -> Numb
     It is that of values limited to the range (:func:`limits_of`). On a circle it is a direction.
     Without a clear middle there is none.
     """
-    numbers = result._in_numbers()
+    numbers = in_numbers(result)
     if not has_middle(result, level, target):
         return {"value": None, "low": None, "high": None, "reason": NO_MIDDLE}
     ends = numbers.mean_interval(level=level, target=target)
@@ -453,7 +460,7 @@ def quantile_row(
     if start is not None:
         ends = None
         if band is not None:
-            ends = result._in_numbers().quantile_interval(
+            ends = in_numbers(result).quantile_interval(
                 probability, level=band.level, start=start, target=band.target
             )
         value = float(quantile_places(result, probability, start))
@@ -494,10 +501,8 @@ def share_row(
         "interval": "simultaneous" if heavy else "pointwise",
     }
     if heavy:
-        row["label"], ends = (
-            asked.label,
-            result.share_interval(asked.label, level=level, target=target),
-        )
+        row["label"] = asked.label
+        ends = result.share_interval(asked.label, level=level, target=target)
         row |= share_with_ends(result.share(asked.label), ends)  # type: ignore[typeddict-item]
         return row
     answer = result.answer(asked, level=level, target=target)
@@ -569,7 +574,7 @@ def missing_row(result: Any, *, level: float, target: Target = "empirical") -> S
     if missing_unseen(result):
         return {"share": None, "low": None, "high": None, "reason": MISSING_UNSEEN}
     ends = result.share_interval(None, level=level, target=target)
-    return share_with_ends(result._missing_share, ends)
+    return share_with_ends(missing_share(result), ends)
 
 
 def largest_rows(
@@ -655,14 +660,7 @@ def _band(band: Band | DifferenceBand | None) -> BandDocument | None:
 
 
 def number_row(value: float, ends: tuple[float, float] | None, domain: Domain) -> NumberRow:
-    """Return a number with the ends of its interval, each a number or beyond an end of the range.
-
-    Parameters
-    ----------
-    value : float
-    ends : (float, float), optional
-    domain : Domain
-    """
+    """Return a number with the ends of its interval, each a number or beyond the range."""
     row: NumberRow = {"value": None, "low": None, "high": None}
     numbers = (
         {"value": value} if ends is None else {"value": value, "low": ends[0], "high": ends[1]}
@@ -738,7 +736,7 @@ def table_columns(result: Any, level: float, kind: Kind, target: Target = "empir
     about = whom_of(result, target)
     present: Columns = {}
     if domain.missing_index is not None:
-        held = 1 - result._missing_share
+        held = 1 - missing_share(result)
         among = [share / held if held > 0 else None for share in shares[:-1]]
         present = {"share_of_present": [*among, None]}
     if not domain.ordered:
@@ -752,7 +750,7 @@ def table_columns(result: Any, level: float, kind: Kind, target: Target = "empir
             for ends in (left, right)
         )
     absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
-    if result._missing_share < 1:
+    if missing_share(result) < 1:
         curve = cdf_columns(result, result.confidence_band(level, kind=kind, target=target))
         if (
             domain.closed == "right" and bin_of_low(domain) is not None

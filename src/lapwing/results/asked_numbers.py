@@ -4,14 +4,14 @@ A share and a mean are two weighted sums of the rows. Where the number of rows i
 the signed sum and the number of missing values. That number then costs nothing. A row that becomes
 missing moves the signed sum by half of what another value can. Where the number is secret, they are
 the sum of weights and the sum of what is left of the largest weight. A row moves both together by
-one largest weight. A histogram is the counts of its cells. A quantile has utilities of bins.
+one largest weight. A histogram is the counts of its cells. A quantile
+has utilities of bins, and where the number of rows is secret also a noisy number of people.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -39,8 +39,11 @@ SEGMENT_STEPS = 2**12
 FINEST = 10**6
 """Largest denominator of a probability."""
 
-EMPTY_BINS = 4
-"""The ranks of a quantile's two draws move outward by the logarithm of so many times the bins."""
+STRENGTH = 8
+"""A distance of one person in ranks counts as so many in the sensitivity of a quantile."""
+
+COUNTED = 2
+"""A secret number of people counts so many times for each: about a tenth of the budget."""
 
 
 def within(domain: Domain) -> Any:
@@ -65,7 +68,7 @@ class AskedNumbers:
         """Refuse what the domain cannot answer."""
         domain, asked = within(self.domain), self.question
         if isinstance(asked, Curve):
-            raise ArgumentError("the curve has no numbers of its own, so it is no part")
+            raise ArgumentError("the curve has no numbers of its own, so it is not a part")
         if not domain.ordered and not (isinstance(asked, Share) and asked.label is not None):
             raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
         if domain.circular and isinstance(asked, Mean | Quantile):
@@ -133,7 +136,7 @@ class AskedNumbers:
     def numbers(self) -> int:
         """Numbers of the answer for each segment."""
         if isinstance(self.question, Quantile):
-            return 2 * len(self.question.probabilities)
+            return 3 * len(self.question.probabilities) + self.noises
         if isinstance(self.question, Histogram):
             return len(self._ranges) + self.rest + self.public
         return 2
@@ -141,28 +144,33 @@ class AskedNumbers:
     @property
     def noises(self) -> int:
         """Numbers of noise for each segment."""
-        if not isinstance(self.question, Quantile):
-            return self.numbers
-        bins: int = within(self.domain).left.size
-        return self.numbers * bins
+        return int(not self.public) if isinstance(self.question, Quantile) else self.numbers
+
+    @property
+    def moved(self) -> list[int]:
+        """How far one row moves the rank of each quantile, as a numerator of its probability.
+
+        It is a row that is replaced, or one that is added or removed. A replaced row of another
+        segment is both.
+        """
+        numerators, whole = self.probabilities
+        if self.promise.neighbors == "replace-one" and not isinstance(self.domain, Segmented):
+            return [whole] * len(numerators)
+        return [max(each, whole - each) for each in numerators]
 
     @property
     def sensitivity(self) -> Sensitivity:
         """How far one person moves the numbers.
 
-        For a quantile twice the sum over its draws of how far it moves a utility: noise of a scale
-        costs that over the scale.
+        For a quantile twice the sum over its draws of how far it moves a utility, and what it moves
+        a secret number of people: noise of a scale costs that over the scale.
         """
         rows = 1 if self.promise.unit is None else self.promise.unit.most
         replaced = 1 + (self.promise.neighbors == "replace-one")
         if isinstance(self.question, Quantile):
-            numerators, whole = self.probabilities
-            moved = [max(each, whole - each) for each in numerators]
-            if replaced == 2:
-                # A row that goes to another segment moves the utilities of both.
-                two = isinstance(self.domain, Segmented)
-                moved = [max(whole, 2 * each) if two else whole for each in moved]
-            return Sensitivity(1, 4 * rows * sum(moved))
+            steps = rows * (replaced if isinstance(self.domain, Segmented) else 1)
+            draws = 2 * STRENGTH * len(self.question.probabilities)
+            return Sensitivity(1, steps * (draws + COUNTED * self.noises))
         top = rows * self.top
         if self.public and not isinstance(self.question, Histogram):
             return Sensitivity(4 * top**2, 2 * top)
@@ -226,46 +234,6 @@ class AskedNumbers:
         middle = (counted.left / 2 + counted.right / 2 - low) / length
         steps: Counts = np.clip(np.floor(middle * self.steps), 0, self.steps - 1).astype(np.int64)
         return 2 * steps + 1
-
-    def reach(self, scale: Fraction) -> int:
-        """Return how far the ranks of a quantile's two draws move outward, in units of utility.
-
-        A bin so far beyond is chosen with a probability of at most ``1 / (4 bins)`` of that of the
-        best bin. So all bins together, such as an empty part of the range, are rarely chosen.
-        """
-        bins: int = within(self.domain).left.size
-        return math.ceil(math.log(EMPTY_BINS * bins) * scale)
-
-    def open_ends(self, people: int | None, scale: Fraction) -> list[tuple[bool, bool]]:
-        """Return for each probability whether a draw's rank is beyond the first or the last row.
-
-        Such a draw says nothing, so the interval must reach to the end of the range.
-
-        people: Number of rows. None where it is secret: then only the ranks of 0 and 1 are known.
-        """
-        numerators, whole = self.probabilities
-        reach = 0 if people is None else self.reach(scale)
-        rows = 1 if people is None else people
-        return [(each * rows <= reach, (whole - each) * rows <= reach) for each in numerators]
-
-    def choice(self, counts: Counts, noise: Counts, scale: Fraction) -> Counts:
-        """Return the bins that report noisy max chooses, two for each probability.
-
-        counts: int64 [size of the domain], rows in each bin of the domain.
-        noise: int64 [noises], discrete Laplace noise. Folded it is geometric, from 0 on.
-        scale: Scale of the noise.
-        """
-        bins = within(self.domain).left.size
-        upto = np.concatenate([[0], np.cumsum(counts[:bins])])
-        numerators, whole = self.probabilities
-        geometric = np.where(noise < 0, -noise - 1, noise).reshape(-1, bins)
-        outward = self.reach(scale)
-        found = []
-        for place, number in enumerate(np.repeat(numerators, 2)):
-            beyond = whole * upto - number * upto[-1] + (-outward if place % 2 else outward)
-            distance = np.maximum(0, np.maximum(beyond[:-1], -beyond[1:]))
-            found.append(int(np.argmax(geometric[place] - distance)))
-        return np.array(found, dtype=np.int64)
 
 
 def symbols_in(counted: Domain, domain: Domain) -> Counts:

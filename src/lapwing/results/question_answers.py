@@ -43,6 +43,7 @@ from lapwing.results.rounding import (
     number_writer,
     percent,
 )
+from lapwing.results.signed_estimate import spans_interval
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
 
@@ -126,16 +127,9 @@ class Answer:
 def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, Any]]:
     """Return a row of a file for each number of answers.
 
-    Parameters
-    ----------
-    answers : sequence of Answer
-    domain : Domain
-        Domain of the result.
+    domain: Domain of the result.
 
-    Raises
-    ------
-    ArgumentError
-        When one is to the curve, which has a table of its own.
+    Raises ArgumentError when one is to the curve, which has a table of its own.
     """
     if any(isinstance(answer.question, Curve) for answer in answers):
         raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
@@ -146,11 +140,7 @@ def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, 
 def answer_documents(answers: Sequence[Answer], domain: Domain) -> list[AnswerDocument]:
     """Return the JSON form of answers, with their numbers as people read them.
 
-    Parameters
-    ----------
-    answers : sequence of Answer
-    domain : Domain
-        Domain of the result.
+    domain: Domain of the result.
     """
     return [
         {
@@ -227,12 +217,7 @@ _Row = tuple[Any, Any, Any, str | None]
 def answer_question(result: Any, question: Any, *, level: float, target: Target) -> Answer:
     """Return the answer of a distribution to a question, as its method `answer` describes it.
 
-    Parameters
-    ----------
-    result : Distribution
-    question : Question or str
-    level : float
-    target : {"empirical", "population"}
+    target: {"empirical", "population"}.
     """
     asked: Question = read(question)
     how: dict[str, Any] = {"level": level, "target": target}
@@ -273,17 +258,10 @@ def asks_curve(provenance: Mapping[str, Any]) -> bool:
 def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, ...]:
     """Return the questions that a table or a picture answers, or else the survey's.
 
-    Parameters
-    ----------
-    result : Distribution
-    asks : sequence of Question or str
-        What is asked. None: what the survey asks.
+    asks: The questions. None: those of the survey.
 
-    Returns
-    -------
-    tuple of Question
-        Empty where the curve is asked, alone or by the survey. Also of labels, unless asked here:
-        the shares of all of them are as well known.
+    returns: Empty where the curve is asked, alone or by the survey. Also of labels, unless asked
+        here: the shares of all of them are as well known.
     """
     if not asks:
         curve = not result.domain.ordered or asks_curve(result.provenance)
@@ -336,7 +314,10 @@ def _range_share(
     for typed, place in typed_places(low, high, spans)[::-1]:
         if end_symbol(result.domain, place) is not None:  # anywhere in its interval
             value, note = None, AT_AN_END.format(typed)
-    return value, *(result._spans_interval(spans, **how) or (None, None)), note
+    interval = spans_interval(
+        result.domain, result.cumulative, result._present_uncertainty, spans, **how
+    )
+    return value, *(interval or (None, None)), note
 
 
 def _of_range(asked: Any) -> bool:
@@ -352,7 +333,8 @@ def _bounded(result: Any, row: _Row, spans: list[Span], how: dict[str, Any]) -> 
     own = touched(domain, spans)
     for each in filter(_of_range, asked_in(result.provenance)):
         for others in each.ranges(domain):  # type: ignore[union-attr]
-            other, ends = touched(domain, others).whole, result._spans_interval(others, **how)
+            other = touched(domain, others).whole
+            _, *ends, _ = _range_share(result, others, None, None, how)
             if (other <= own.whole).all():
                 low = max(low, ends[0])
             if (own.some <= other).all():

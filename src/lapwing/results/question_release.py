@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -29,8 +29,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import DomainField
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
-from lapwing.protocol.messages.tally import Summed
-from lapwing.protocol.release import IDENTIFIER, LARGEST_SUM, Release
+from lapwing.protocol.messages.release_identity import IDENTIFIER, SummedRelease
+from lapwing.protocol.release import LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
@@ -95,16 +95,11 @@ def pure_epsilon(promise: Promise) -> Fraction:
 class QuestionPart(Declared, FromFields):
     """The answer to one question, as it was released.
 
-    Parameters
-    ----------
-    question : Question
-        Question of :mod:`lapwing.questions`, but for the curve.
-    share : Fraction
-        Share of the budget, above 0 and at most 1.
-    noise : Noise
-        Noise of each number. Quantiles take it folded, which is geometric noise.
-    answers : numpy.ndarray
-        Noisy numbers of each segment: int64. Those of quantiles are chosen bins.
+    question: Question of :mod:`lapwing.questions`, but for the curve.
+    share: Share of the budget, above 0 and at most 1.
+    noise: Noise of each number. The weights of bins for quantiles fall by its scale.
+    answers: Noisy numbers of each segment: int64. Those of quantiles are three chosen bins each,
+        after a noisy number of people where it is secret.
     """
 
     question: AskedField
@@ -141,7 +136,7 @@ def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QuestionRelease(Summed, Declared, FromFields, Stored):
+class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     """Release of answers to questions, which is public.
 
     Releases of different people add with ``+``, but for quantiles.
@@ -162,6 +157,8 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         The release of the whole curve, where it was asked.
     standing : {"seeded"} or None
         That its noise came from a seed. Default: None.
+    digests : sequence of str
+        Of a sum: as of :class:`lapwing.Release`. Default: empty.
 
     See Also
     --------
@@ -189,6 +186,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
     people: Annotated[int, From(0, MOST_PEOPLE)] | None
     curve: Release | None = field(default=None, metadata=UNSAID)
     standing: Standing | None = field(default=None, metadata=UNSAID)
+    digests: Annotated[Sequence[str], Later] = field(default=(), metadata={"absent": ()})
 
     _name: ClassVar = "a release of answers"
     _kind: ClassVar = "question-release"
@@ -205,6 +203,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
             raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both. It would count its people twice")
+        self._check_digests(len(names))
         if not self.parts:
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:
@@ -216,7 +215,8 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
                 raise ArgumentError("answers", "must be as many as the question has")
             if isinstance(part.question, Quantile):
                 bins = within(self.domain).left.size
-                if part.answers.min() < 0 or part.answers.max() >= bins:
+                chosen = part.answers.reshape(numbers.segments, -1)[:, numbers.noises :]
+                if chosen.min() < 0 or chosen.max() >= bins:
                     raise ArgumentError("answers", "must be bins of the domain")
         self._check_curve()
         if not self.promise.allows(self.loss):
@@ -238,7 +238,11 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
             )
         standings = [part.standing for part in self.curve.parts]
         if weakest_standing(self.standing, *standings) != self.standing:
-            raise MismatchError("the answers must state the standing of their curve")
+            raise MismatchError("the answers must state the same verification as their curve")
+
+    def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
+        alone = len(self.identifiers) == 1
+        return [(part.noise, part.answers) for part in self.parts] if alone else []
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -299,6 +303,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
                 "releases of answers can be added only when their domain, privacy parameters, "
                 "questions and shares are equal. Agree on them before you release"
             )
+        digests = self.digests_with(other)
         parts = []
         for one, two in zip(self.parts, other.parts, strict=True):
             if np.abs(one.answers.astype(float) + two.answers).max() >= LARGEST_SUM:
@@ -315,4 +320,5 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
             None if self.people is None else self.people + (other.people or 0),
             both,
             weakest_standing(self.standing, other.standing),
+            digests,
         )

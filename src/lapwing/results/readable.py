@@ -110,6 +110,13 @@ class TabularResult(SummarizedResult):
         ------
         MissingExtraError
             When pandas is not installed.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 60, bins=3))
+        >>> ages.to_pandas()["share"].tolist()
+        [0.0, 0.75, 0.25]
         """
         return frame_of(self.to_dict(level=level, kind=kind))
 

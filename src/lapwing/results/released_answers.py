@@ -21,8 +21,8 @@ from lapwing.protocol.domains.domain_answers import to_values
 from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.questions import Histogram, Mean, Quantile, Question, read
-from lapwing.results.asked_numbers import AskedNumbers, within
-from lapwing.results.band import Target
+from lapwing.results.asked_numbers import COUNTED, AskedNumbers, within
+from lapwing.results.band import Target, check_level
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.question_answers import WIDE, Answer
 from lapwing.results.question_release import QuestionPart, QuestionRelease, share_of
@@ -31,7 +31,7 @@ FEW = 100
 """People times epsilon from which on a quantile has a point."""
 
 LEVEL = 0.95
-"""The level of the intervals of quantiles, which their two draws fix."""
+"""The level of the intervals of quantiles, which their draw fixes."""
 
 _FINE_SCALE = 64
 """A larger scale of noise is computed on a coarser grid, with straight pieces between."""
@@ -68,8 +68,7 @@ def answer_released(
         raise ArgumentError(
             "target", "must be 'empirical': the intervals of a release of answers are about data"
         )
-    if not 0 < level < 1:
-        raise ArgumentError("level", "must be between 0 and 1", repr(level))
+    check_level(level)
     numbers = AskedNumbers(part.question, release.domain, release.promise)
     mine = part.answers.reshape(numbers.segments, -1)[_row(release, segment)]
     if isinstance(asked, Quantile) and isinstance(part.question, Quantile):
@@ -284,41 +283,39 @@ def _upper(scale: float, copies: int, ends: Vector, step: int) -> Vector:
 def _quantiles(
     release: QuestionRelease, part: QuestionPart, numbers: AskedNumbers, mine: Any, level: float
 ) -> list[_Entry]:
-    """Return the middle between two draws, which are the interval, for each probability."""
+    """Return the chosen point, and the interval between the chosen ends, of each probability."""
     if level != LEVEL:
-        raise ArgumentError("level", f"must be {LEVEL} for quantiles: two draws fix it", str(level))
+        raise ArgumentError(
+            "level", f"must be {LEVEL} for quantiles: their draw fixes it", str(level)
+        )
     domain = within(release.domain)
     length = float(domain.high - domain.low)
-    epsilon = float(pure_share(release, part))
-    people = (release.people or 0) if numbers.public else None
-    few = people is not None and people * epsilon < FEW
-    reached = np.sort(mine.reshape(-1, 2), axis=1)
-    for pair, (from_first, to_last) in zip(
-        reached, numbers.open_ends(people, part.noise.scale), strict=True
-    ):
-        pair[0] = 0 if from_first else pair[0]
-        pair[1] = domain.left.size - 1 if to_last else pair[1]
-    middles = [middle for _, middle, _ in chosen_places(domain, mine)]
+    people = (release.people or 0) if numbers.public else int(mine[0]) / COUNTED
+    few = people * float(pure_share(release, part)) < FEW
+    first, last = held_values(domain)
     rows = []
-    for (start, stop), middle, (low, _, high) in zip(
-        reached, middles, chosen_places(domain, reached), strict=True
+    for (start, stop, _), point in zip(
+        bins_of(numbers, mine), chosen_points(numbers, mine), strict=True
     ):
-        value = None if few or high - low >= WIDE * length else middle
+        low, high = float(first[start]), float(last[stop])
+        value = None if few or high - low >= WIDE * length else point
         below, above = start == domain.below_index, stop == domain.above_index
         ends = -math.inf if below else low, math.inf if above else high
         rows.append(_in_units((value, *ends), domain))
     return rows
 
 
-def chosen_places(domain: Any, mine: Any) -> list[tuple[float, float, float]]:
-    """Return the low end, the middle and the high end of each pair of chosen bins."""
+def bins_of(numbers: AskedNumbers, mine: Any) -> Any:
+    """Return the low end, the high end and the point of each quantile, as bins: int64 [.., 3]."""
+    return mine[numbers.noises :].reshape(-1, 3)
+
+
+def chosen_points(numbers: AskedNumbers, mine: Any) -> list[float]:
+    """Return the middle of the bin that is the point of each quantile."""
+    domain = within(numbers.domain)
     first, last = held_values(domain)
-    found = []
-    for start, stop in np.sort(mine.reshape(-1, 2), axis=1):
-        low, high = float(first[start]), float(last[stop])
-        middle = (low + high) / 2
-        found.append((low, math.floor(middle) if domain.whole else middle, high))
-    return found
+    middles = [float(first[place] / 2 + last[place] / 2) for *_, place in bins_of(numbers, mine)]
+    return [math.floor(each) if domain.whole else each for each in middles]
 
 
 def pure_share(release: QuestionRelease, part: QuestionPart) -> Any:

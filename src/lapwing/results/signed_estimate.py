@@ -19,15 +19,21 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, one_for_each_symbol
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.domain_documents import StoredDomain
-from lapwing.protocol.domains.ranges import Closed, bin_of_low, to_spans
+from lapwing.protocol.domains.ranges import Closed, Span, bin_of_low, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
-from lapwing.results.symbols import one_for_each_symbol
-from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
+from lapwing.results.uncertainty import (
+    Band,
+    Kind,
+    Target,
+    Uncertainty,
+    check_kind,
+    check_level,
+)
 from lapwing.stored_fields import FromFields, StoredArray
 
 Projection = Literal["simplex", "clip-and-normalize"]
@@ -187,12 +193,9 @@ class SignedEstimate(FromFields, Stored):
             When the domain has categories, or an end cannot be read in its unit.
         """
         spans = to_spans(low, high, self.domain, closed)
-        error_law = answering(present_uncertainty(self.uncertainty, self.domain), target)
-        if error_law is None:
-            return None
-        ends = probability_ends(error_law, self.domain, spans)
+        present = present_uncertainty(self.uncertainty, self.domain)
         curve = Cumulative.on(self.domain, self.project("simplex"))
-        return reaching(ends.interval(level, least=0.0, most=1.0), curve.between(spans))
+        return spans_interval(self.domain, curve, present, spans, level=level, target=target)
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
@@ -259,7 +262,7 @@ class SignedEstimate(FromFields, Stored):
             positive = np.maximum(self.mass, 0.0)
             if positive.sum() <= 0:
                 raise ArgumentError(
-                    "clip-and-normalize needs at least one positive mass, there is none. Use the "
+                    "clip-and-normalize needs at least one positive mass. There is none. Use the "
                     "projection 'simplex'"
                 )
             return np.asarray(positive / positive.sum())
@@ -275,10 +278,29 @@ def present_uncertainty(uncertainty: Uncertainty | None, domain: Domain) -> Unce
     return uncertainty.given_present() if uncertainty.says_present else None
 
 
+def spans_interval(
+    domain: Domain,
+    curve: Cumulative,
+    present: Uncertainty | None,
+    spans: list[Span],
+    *,
+    level: float,
+    target: Target,
+) -> tuple[float, float] | None:
+    """Return the pointwise interval of the share of a range. None without an error distribution."""
+    error_law = answering(present, target)
+    if error_law is None:
+        return None
+    ends = probability_ends(error_law, domain, spans)
+    return reaching(ends.interval(level, least=0.0, most=1.0), curve.between(spans))
+
+
 def band_on(
     domain: Domain, uncertainty: Uncertainty | None, *, level: float, kind: Kind, target: Target
 ) -> Band | None:
     """Return the band of an error distribution on a domain. None without one."""
+    check_level(level)
+    check_kind(kind, target)
     if uncertainty is None:
         return None
     band = uncertainty.band(

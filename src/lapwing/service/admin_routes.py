@@ -1,4 +1,4 @@
-"""What an admin changes: surveys, epochs, tokens. Each needs a token of the role."""
+"""Routes of an admin: surveys, epochs, tokens. Each needs a token of the role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the decoding process does with an order: decode what it has not, and say what is asked."""
+"""Work of the decoding process: decode a result if it is new, and answer the questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an admin does with surveys and epochs, and what the clock does.
+"""Changes to surveys and epochs, by an admin or by the clock.
 
 Each change is on disk before the catalog has it. The clock makes an epoch planned, open, in its
 grace, closed. It never goes back, so an epoch ends at a second look at the clock.
@@ -532,7 +532,7 @@ def _check_pair(domain: Domain) -> None:
         raise ProblemError(
             Problem.SURVEY_REFUSED,
             f"a collector decodes surveys of two attributes with at most {MOST_PAIR_CELLS:,} "
-            f"cells, this one has {domain.size:,}. Use fewer bins",
+            f"cells, but this one has {domain.size:,}. Use fewer bins",
         )
 
 

@@ -124,7 +124,7 @@ def joined(observed: Sequence[tuple[Channel, CountTally]]) -> tuple[Channel, Cou
 
     observed: On one domain, each with at least one report.
     returns: Blocks in the order given. The share of each is the part of all people who were asked
-        through its channel, times its share there. Its counts and reports are its own.
+        through its channel, times its share there. Its counts and reports stay as they are.
     """
     people = sum(counts.total for _, counts in observed)
     blocks = [

@@ -122,7 +122,7 @@ class QuestionPublication(Publication):
         segment : str or int, optional
             One of the segments, for a release by segment. None there means rows in none.
         level : float
-            Confidence level, in (0, 1). Quantiles have 0.95 only, because their two draws fix it.
+            Confidence level, in (0, 1). Quantiles have 0.95 only, because their draw fixes it.
         target : {"empirical"}
             The people in the data. The curve also answers about the "population".
 
@@ -230,7 +230,7 @@ class QuestionPublication(Publication):
 
 @dataclass(frozen=True)
 class PlannedAnswers:
-    """Answers that nothing is left to be refused for but the ledger.
+    """Checked answers, which only the ledger can still refuse.
 
     draws: The exact draws of the questions.
     curve: The release of the whole curve for its share of the budget, where it is asked.
@@ -276,7 +276,7 @@ class PlannedAnswers:
         keep: Stores the release while its payment is open.
         """
         if summary.unit != self.promise.unit:
-            raise PrivacyError("the exact counts are of another unit than the privacy guarantee")
+            raise PrivacyError("the exact counts have another unit than the privacy guarantee")
         self.draws.check(summary.domain)
         people = summary.people if self.promise.shows_people else None
         warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)

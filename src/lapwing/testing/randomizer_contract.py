@@ -102,7 +102,7 @@ class _Word:
         """Return the smallest or the largest coin of a group. Each with half of its share."""
         path = self._use()
         whole = bits == 32 and sum(path.shares) == 2**32
-        claim(whole, "a public coin is the high half of a word, and its groups share 2^32")
+        claim(whole, "public randomness is the high half of a word, and its groups share 2^32")
         option = path.choose([Fraction(share, 2**33) for share in path.shares for _ in range(2)])
         group, largest = divmod(option, 2)
         return sum(path.shares[: group + largest]) - largest

@@ -40,6 +40,27 @@ DAYS = lw.Survey(
 )
 CHILDREN = lw.Survey("Children", lw.RandomizedResponse(lw.Integers(0, 8), 2))
 SURVEYS = (INCOME, BIRDS, DAYS, CHILDREN)
+PAIRS = lw.Survey(
+    "Start-up",
+    lw.randomizers.MultiscaleBoxes(
+        lw.Product(
+            ms=lw.Interval(0, 5000, bins=16, outside="overflow"),
+            hour=lw.Interval("00:00", "24:00", bins=12, unit="time-of-day", circular=True),
+        ),
+        2,
+    ),
+    question="How long did it take, and when?",
+)
+KINDS = lw.Survey(
+    "Kinds",
+    lw.recommend(
+        lw.Product(
+            kind=lw.Categories(["phone", "laptop"]), happy=lw.Categories(["yes", "no", "so so"])
+        ),
+        epsilon=2,
+        users=3000,
+    ),
+)
 ASKING = lw.Survey(
     "Earnings",
     lw.recommend(
@@ -80,7 +101,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         served(tmp_path_factory.mktemp("collector")) as here,
         sync_api.sync_playwright() as started,
     ):
-        for survey in (*SURVEYS, ASKING):
+        for survey in (*SURVEYS, ASKING, PAIRS, KINDS):
             open_survey(here.address, survey)
         path = f"{here.address}/v1/surveys/{INCOME.fingerprint}/epochs/f"
         with httpx.Client(headers=as_role(ADMIN), timeout=SECONDS) as client:
@@ -506,6 +527,42 @@ def test_what_is_shown_is_sent_and_nothing_else(place: Place) -> None:
         page.wait_for_selector("#status:has-text('Not sent')")
         assert uploads == [birds, dates] and incomes not in uploads
         assert page.inner_text("#spent") == "3 answers together have cost an epsilon of 7 so far."
+
+
+def test_a_visitor_answers_two_attributes_in_one_report(place: Place) -> None:
+    with opened(place, analyst=False, viewport={"width": 390, "height": 844}) as page:
+        page.goto(f"{place.address}/take-part/{PAIRS.fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_label("ms, from 0 to 5000").fill("800")
+        page.click("#randomize")
+        page.wait_for_selector("#wrong:has-text('Give both answers first.')")
+        page.fill("#value", "6000")
+        page.get_by_label("hour, from 00:00").fill("09:30")
+        page.click("#randomize")
+        page.wait_for_selector("#wrong:has-text('counted as above 5000')")
+        assert "Your answer for ms is outside" in page.inner_text("#wrong")
+        assert "for hour" not in page.inner_text("#wrong")
+        drawn = []
+        page.on("request", lambda asked: drawn.append(asked) if "batches" in asked.url else None)
+        page.fill("#value", "800")
+        page.click("#randomize")
+        page.wait_for_selector("#report:not([hidden])")
+        batch = Batch.from_bytes(bytes.fromhex(page.text_content("#bytes")))
+        assert batch.survey == PAIRS.fingerprint and batch.reports == 1
+        page.click("#send")
+        page.wait_for_selector("#status:has-text('Sent and stored')")
+        (sent,) = drawn
+        PAIRS.tally(
+            Batch.from_bytes(sent.post_data_buffer).to_reports(PAIRS.randomizer.fingerprint)
+        )
+        page.goto(f"{place.address}/take-part/{KINDS.fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        page.get_by_label("laptop").check()
+        page.get_by_label("so so").check()
+        page.click("#randomize")
+        page.wait_for_selector("#report:not([hidden])")
+        assert page.inner_text("#spent") == "2 answers together have cost an epsilon of 4 so far."
 
 
 def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:

@@ -40,18 +40,11 @@ Shown = tuple[dict[str, Any], "list[Table]", "Rows | None"]
 class HowShown:
     """How the content of a file is shown.
 
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    level : float
-        Of the intervals.
-    target : {"empirical", "population"}
-        Whom these are about.
-    detail : bool
-        Whether tables have all rows, and facts that few need.
-    curve : bool
-        Whether a result has a row for each bin, as in JSON.
+    name: Of the file.
+    level: Of the intervals.
+    target: {"empirical", "population"}. Whom these are about.
+    detail: Whether tables have all rows, and facts that few need.
+    curve: Whether a result has a row for each bin, as in JSON.
     """
 
     name: str
@@ -62,7 +55,7 @@ class HowShown:
 
     @property
     def request(self) -> AnswerRequest:
-        """What is asked of a result."""
+        """Questions put to a result."""
         return AnswerRequest(level=self.level, target=self.target, curve=self.curve)
 
 
@@ -209,7 +202,7 @@ def _reports(file: Any, how: HowShown) -> Shown:
 
 
 def _progress(job: Any, how: HowShown) -> Shown:
-    rows = {"unfinished job": f"{count_text(job.done)} steps done; run it again to continue"}
+    rows = {"unfinished job": f"{count_text(job.done)} steps done. Run it again to continue"}
     return {"job": job.job, "done": job.done}, [facts(rows)], None
 
 

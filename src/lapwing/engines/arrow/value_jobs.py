@@ -181,7 +181,7 @@ def randomize(
     the reports, not from the holder of the table.
 
     Nothing is memoized. Another run over the same people costs each of them the epsilon of one
-    report again, also in a survey with memoized reports. Only a device file
+    report again, even in a survey with memoized reports. Only a device file
     (:class:`lapwing.client.Device`) stores a report or a permanent round.
 
     **Cost.** Linear time. The data set may be larger than memory.

@@ -32,12 +32,8 @@ UPDATE_ROUNDS = 100
 class Grid:
     """Shares of the cells of a grid over two axes.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray
-        Zeros and ones, [cells along the axis, symbols]: which cell holds a symbol.
-    shares : numpy.ndarray
-        float64 [cells along the first axis, along the second].
+    first, second: Zeros and ones, [cells along the axis, symbols]: which cell holds a symbol.
+    shares: float64 [cells along the first axis, along the second].
     """
 
     first: Matrix

@@ -255,12 +255,8 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         Segments that were too small on one side stay in the rest of that side. See
         :meth:`at_least`.
 
-        Raises
-        ------
-        ArgumentError
-            When there are more than 100,000 segments.
-        MismatchError
-            When different surveys collected them, or their columns differ.
+        Raises ArgumentError when there are more than 100,000 segments.
+        Raises MismatchError when different surveys collected them, or their columns differ.
         """
         if not isinstance(other, GroupTallies):
             return NotImplemented
@@ -520,7 +516,7 @@ def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
     if not legal.all():
         position = int(np.argmin(legal))
         raise ReportError(
-            f"every count must be a whole number from 0 to 2^53 - 1, the one at position "
+            f"every count must be a whole number from 0 to 2^53 - 1, but the one at position "
             f"{position} is not. The batch was not counted",
             position=position,
         )

@@ -30,7 +30,7 @@ class Problem(StrEnum):
         member._value_, member.status, member.sentence = word, HTTPStatus(status), sentence
         return member
 
-    MALFORMED = "malformed-batch", 400, "This is no batch of reports"
+    MALFORMED = "malformed-batch", 400, "This is not a batch of reports"
     DAMAGED = "damaged-batch", 400, "The batch was damaged on its way. Send the same bytes again"
     UNKNOWN_SURVEY = "unknown-survey", 404, "The collector has no such survey"
     UNKNOWN_EPOCH = "unknown-epoch", 404, "The survey has no such epoch"
@@ -48,7 +48,7 @@ class Problem(StrEnum):
     REFUSED = (
         "reports-refused",
         422,
-        "Some reports cannot have been made by this survey. None was counted",
+        "Some reports cannot come from this survey. None was counted",
     )
     UPLOAD_TOKEN_NEEDED = (
         "upload-token-needed",

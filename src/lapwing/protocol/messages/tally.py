@@ -352,11 +352,8 @@ class CountTally(Tally):
     def __add__(self, other: Tally) -> Self:
         """Return the tally of both sets of reports.
 
-        Raises
-        ------
-        MismatchError
-            When they were made by different randomizers or for different surveys, or one of
-            them is damaged and holds counts of other sizes.
+        Raises MismatchError when they were made by different randomizers or for different surveys,
+        or one of them is damaged and holds counts of other sizes.
         """
         if not isinstance(other, CountTally | TallyLog):
             return NotImplemented
@@ -542,10 +539,7 @@ class TallyLog(Tally):
     def __add__(self, other: Tally) -> Self:
         """Return the log of both sets of reports.
 
-        Raises
-        ------
-        MismatchError
-            When they were made by different randomizers or for different surveys.
+        Raises MismatchError when they were made by different randomizers or for different surveys.
         """
         if not isinstance(other, CountTally | TallyLog):
             return NotImplemented
@@ -757,7 +751,7 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
     require(document, head | keys, name="a tally", optional={"ids", "standing"})
     if document["kind"] != kind:
         raise FormatError(
-            "a tally must be of kind 'counts' or 'log', and be read as what it is. "
+            "a tally must have the kind 'counts' or 'log', and be read as what it is. "
             "Do not use this document"
         )
     fingerprint, survey = document["randomizer"], document["survey"]

@@ -1,0 +1,203 @@
+"""Quantiles drawn three at once: exact probabilities on tiny tables, and intervals that hold."""
+
+import math
+from fractions import Fraction
+from itertools import combinations_with_replacement, pairwise, product
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import PrivacyError
+from lapwing.mechanisms import quantile_draws
+from lapwing.mechanisms.quantile_draws import QuantileDraws, falling_weights, uniform_below
+from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
+from lapwing.privacy.exact_numbers import exponential_bounds
+from lapwing.privacy.guarantee import PrivacyUnit
+from lapwing.privacy.promise import Promise
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.questions import read
+from lapwing.results.asked_numbers import COUNTED, STRENGTH, AskedNumbers
+from lapwing.results.released_answers import answer_released
+
+TINY = lw.Interval(0, 3, bins=3).for_curator()
+LEVELS = Fraction(9, 10)
+RELATIONS = ("replace-one", "add-or-remove-one")
+
+
+class Branches:
+    """A source whose draws take every branch in turn, with the probability of each path."""
+
+    def __init__(self):
+        self.path, self.more, self.place, self.probability = [], {}, 0, Fraction(1)
+
+    def branch(self, weights):
+        if self.place == len(self.path):
+            self.path.append(0)
+        kept = [place for place, weight in enumerate(weights) if weight]
+        chosen = kept[self.path[self.place]]
+        self.more[self.place] = len(kept)
+        self.place += 1
+        self.probability *= Fraction(weights[chosen], sum(weights))
+        return chosen
+
+    def next_path(self):
+        """Go to the next path. False after the last."""
+        while self.path and self.path[-1] + 1 == self.more[len(self.path) - 1]:
+            self.path.pop()
+        if not self.path:
+            return False
+        self.path[-1] += 1
+        self.place, self.probability = 0, Fraction(1)
+        return True
+
+
+@pytest.fixture
+def branching(monkeypatch):
+    """Let draws take every branch, with few distances and no outward move of a whole range."""
+    monkeypatch.setattr(quantile_draws, "SMALLEST_WEIGHT", 4)
+    monkeypatch.setattr(quantile_draws, "picked", lambda weights, source: source.branch(weights))
+    monkeypatch.setattr(
+        quantile_draws, "uniform_below", lambda bound, source: source.branch([1] * bound)
+    )
+    monkeypatch.setattr(QuantileDraws, "outward", 1)
+
+
+def law(draws, counts, shown):
+    """Return the exact probability of each answer of one segment."""
+    source, found = Branches(), {}
+    noise = [] if shown is None else [shown - COUNTED * int(counts[:3].sum())]
+    while True:
+        answer = tuple(draws.draw(counts, np.array(noise, dtype=np.int64), source).tolist())
+        found[answer] = found.get(answer, 0) + source.probability
+        if not source.next_path():
+            break
+    assert sum(found.values()) == 1
+    return found
+
+
+def tables(people):
+    """Yield all tables of so many rows, in three bins and missing."""
+    for cells in combinations_with_replacement(range(TINY.size), people):
+        yield tuple(np.bincount(np.array(cells, dtype=int), minlength=TINY.size).tolist())
+
+
+CASES = [
+    ("replace-one", False, None),
+    ("add-or-remove-one", False, None),
+    ("replace-one", True, None),
+    ("add-or-remove-one", True, None),
+    ("replace-one", False, 2),
+    ("add-or-remove-one", False, 2),
+]
+
+
+@pytest.mark.parametrize("asked", ["quantile 0.5", "quantile 0.8"])
+@pytest.mark.parametrize(("relation", "segmented", "most"), CASES)
+def test_a_draw_has_no_ratio_beyond_what_it_costs(asked, relation, segmented, most, branching):
+    """All tables of few rows, and all that one person changes in one of them."""
+    unit = None if most is None else PrivacyUnit("user", most)
+    domain = Segmented(TINY, ["x"]) if segmented else TINY
+    numbers = AskedNumbers(read(asked), domain, Promise(relation, epsilon=1, unit=unit))
+    draws = QuantileDraws(numbers, LEVELS * STRENGTH)
+    people = 3
+    shown = None if numbers.public else 2 * COUNTED * people
+    laws = {}
+    for count in range(people, people + 1 + (not numbers.public)):
+        for table in tables(count):
+            laws[table] = law(draws, np.array(table), shown)
+    largest = 0
+    for one, other in product(laws, laws):
+        rows = (sum(one), sum(other))
+        changed = sum(abs(a - b) for a, b in zip(one, other, strict=True))
+        swapped = rows[0] == rows[1] and changed == 2
+        added = rows[0] != rows[1] and changed == 1
+        if not (added or (swapped and relation == "replace-one")):
+            continue
+        # A replaced row of one segment costs what one row costs in each of two segments.
+        steps = 2 if swapped and segmented else 1
+        allowed = exponential_bounds(2 * steps / LEVELS)[0]
+        ratio = max(laws[one][each] / laws[other][each] for each in laws[other])
+        assert ratio <= allowed, (one, other)
+        largest = max(largest, math.log(ratio) * LEVELS / 2 / steps)
+    assert largest > 0.55
+    rows = (most or 1) * (2 if segmented and relation == "replace-one" else 1)
+    assert numbers.sensitivity.absolute == rows * (2 * STRENGTH + COUNTED * (not numbers.public))
+
+
+def test_the_weights_are_those_of_the_definition(branching):
+    """The probability of three bins is in proportion to the weights of their distances."""
+    for relation in RELATIONS:
+        numbers = AskedNumbers(read("quantile 0.5"), TINY, Promise(relation, epsilon=1))
+        draws = QuantileDraws(numbers, LEVELS * STRENGTH)
+        beyond = [*np.cumsum(draws.falling[::-1])[::-1].tolist()]
+        counts, shown = np.array([2, 1, 3, 0]), None if numbers.public else 24
+        upto, step = [0, 2, 3, 6], Fraction(1) if numbers.public else Fraction(1, 2)
+        expected = {}
+        for bins in product(range(3), repeat=3):
+            above, below = [0], [0]
+            for place, rank in zip(bins, (3 - step, 3 + step, 3), strict=True):
+                above.append(math.ceil(max(0, upto[place] - rank) / step))
+                below.append(math.ceil(max(0, rank - upto[place + 1]) / step))
+            last = len(beyond) - 1
+            up, down = min(max(above), last), min(max(below), last)
+            weight = beyond[up] * beyond[down] if numbers.public else beyond[max(up, down)]
+            answer = (*([] if shown is None else [shown]), min(bins), max(bins), bins[2])
+            expected[answer] = expected.get(answer, 0) + weight
+        whole = sum(expected.values())
+        assert law(draws, counts, shown) == {
+            answer: Fraction(weight, whole) for answer, weight in expected.items()
+        }
+
+
+@pytest.mark.parametrize("levels", [Fraction(1, 12), Fraction(9, 4), Fraction(1001, 7)])
+def test_weights_fall_by_no_more_than_a_step_costs(levels):
+    sums = np.cumsum(falling_weights(levels)[::-1])[::-1]
+    low = exponential_bounds(1 / levels)[0]
+    assert all(one <= other * low for one, other in pairwise(sums))
+    assert (
+        0.99 < -math.log(sums[1] / sums[0]) * levels < 1 + 1e-9
+        and min(falling_weights(levels)) >= 0
+    )
+
+
+def test_a_uniform_number_is_uniform():
+    source = lw.seeded(1)
+    drawn = np.bincount([uniform_below(5, source) for _ in range(5000)], minlength=5)
+    assert drawn.sum() == 5000 and ((drawn - 1000) ** 2).sum() / 1000 < 27  # chi-square, 2e-5
+
+
+def test_a_budget_that_would_take_too_long_is_refused():
+    with pytest.raises(PrivacyError, match="too small for a quantile"):
+        lw.release(
+            [1.0], TINY, epsilon="0.0001", neighbors="replace-one", questions=["quantile 0.5"]
+        )
+
+
+HARD = {
+    "two modes": np.append(np.linspace(15, 25, 150), np.linspace(75, 85, 150)),
+    "an empty part": np.linspace(0, 40, 300),
+    "a range ten times too wide": np.linspace(0, 10, 300) ** 2 / 10,
+    "atoms": np.repeat([10.0, 30, 31, 70], [90, 92, 89, 29]),
+    "one value": np.full(300, 40.0),
+}
+
+
+@pytest.mark.parametrize(("epsilon", "probability"), [("0.1", 0.9), ("1", 0.5), ("1", 0.9)])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_intervals_hold_on_hard_columns(probability, relation, epsilon):
+    domain = lw.Interval(0, 100, bins=256, outside="clip").for_curator()
+    asked = read(f"quantile {probability}")
+    draws = QuestionDraws(domain, Promise(relation, epsilon=epsilon), budget_shares([asked], None))
+    for values in HARD.values():
+        counts, source, held = ExactCounts.of_values(values, draws.counted), lw.seeded(4), 0
+        truth = np.quantile(values, probability, method="inverted_cdf")
+        for _ in range(40):
+            answer = answer_released(draws.draw(counts, source), asked)
+            held += answer.low <= truth <= answer.high
+            few = epsilon == "0.1"
+            assert (
+                answer.value is None if few else answer.value is None or answer.low <= answer.value
+            )
+        assert held >= 33  # binomial of 40 draws and 0.95: below with probability 1e-3
