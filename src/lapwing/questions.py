@@ -712,10 +712,16 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
 
     Raises ArgumentError, DomainError when the domain has no such label or value.
     """
-    if text in ("", "missing", MISSING) and domain.missing_index is not None:
+    unlisted = domain.ordered or domain.name == "hashed-strings"
+    labels = {} if unlisted else {str(label): label for label in domain.listed}
+    place = place_of(text, [*labels])
+    if place is not None:
+        return [*labels.values()][place]
+    if text.strip() in ("", "missing", MISSING) and domain.missing_index is not None:
         return None
     if domain.name == "hashed-strings":
         return text
+    text = text.strip()
     if domain.name == "integers":
         whole = text.removeprefix("-").isdecimal() and len(text) < 20
         if not whole or not domain.low <= int(text) <= domain.high:
@@ -723,10 +729,9 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
         return int(text)
     if domain.ordered:
         return number_of(text, domain, name=name)
-    labels = {str(label): label for label in domain.listed}
-    place = place_of(text, [*labels])
-    if place is not None:
-        return [*labels.values()][place]
+    alike = [label for label in labels if label.strip() == text]
+    if len(alike) == 1:
+        return labels[alike[0]]
     other = getattr(domain, "other", None)
     if other is not None:
         raise DomainError(f"there is no label {text!r} of its own. It is counted in {other!r}")

@@ -416,7 +416,7 @@ def _for_questions(
     given = [name for name, value in rest.items() if value not in (None, "typical", False)]
     if given:
         raise ArgumentError(
-            f"{given[0]} is about the whole curve, and the questions do not ask for it alone. "
+            f"{given[0]} is about the whole curve, but other questions are asked. "
             "Leave it out" + (", and give users" if "error" in given else "")
         )
     assert users is not None

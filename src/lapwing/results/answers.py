@@ -156,7 +156,7 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     how = request.how
     band = result.confidence_band(**how)
     nobody = missing_share(result) == 1  # has a value, so nothing is said of values
-    if nobody and (request.shares):
+    if nobody and request.shares:
         raise ArgumentError("all mass is on missing values, so nobody has one. Ask for their share")
     circle = Circle.of_domain(result.domain)
     start = start_of(request, result.domain)
@@ -584,7 +584,7 @@ def share_with_ends(share: float, ends: tuple[float, float] | None) -> ShareRow:
 
 
 def missing_row(result: Any, *, level: float, target: Target = "empirical") -> ShareRow | None:
-    """Return the share of all people whose value is missing. None where these do not count."""
+    """Return the share of missing values among all people, or None if they do not count."""
     if result.domain.missing_index is None:
         return None
     if missing_unseen(result):

@@ -16,7 +16,6 @@ from lapwing.documents import (
     Stored,
     describe_value,
     fingerprint,
-    html_of,
     require,
     require_format,
     require_spelling,
@@ -29,6 +28,7 @@ from lapwing.errors import (
     MismatchError,
     kind_of,
 )
+from lapwing.facts import html_of
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
@@ -581,10 +581,10 @@ class Survey(Stored):
     ) -> Survey:
         """Return the survey that asks the next people, its parts chosen by a published answer.
 
-        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. Where the first
-        people's answer shows a smooth one, the next are not asked about fine bins. Where it shows
-        single values that many hold, more are. Domain, epsilon and questions stay, and so do the
-        cells that questions have. Decode both epochs with :func:`lapwing.decode_together`.
+        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. If the first answer
+        is smooth, fewer of the next people are asked about fine bins. If it shows single values
+        that many hold, more people are. Domain, epsilon and questions stay, and so do the cells
+        that questions have. Decode both epochs with :func:`lapwing.decode_together`.
 
         Parameters
         ----------
@@ -778,7 +778,9 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
                 advice=f"Number {number} is not",
             )
         if (rule := broken_rule(label)) is not None:
-            raise ArgumentError(f"every segment must {rule}, number {number} does not. Change it")
+            raise ArgumentError(
+                f"every segment must {rule}, but number {number} does not. Change it"
+            )
     if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("segments", "must be named once, one is named twice")
     return tuple(segments)

@@ -19,7 +19,7 @@ from lapwing.cli.reading.stored_answers import (
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.cli.showing.released import question_release, released_answers
-from lapwing.declared import Share, checked, requirement
+from lapwing.declared import Share, excludes, requirement
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import number_of
@@ -41,7 +41,7 @@ from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointRequest
 from lapwing.results.question_answers import answer_documents, question_table
-from lapwing.results.rounding import level_text
+from lapwing.results.rounding import exact_text, level_text
 from lapwing.survey.question_publication import QuestionPublication
 
 
@@ -119,7 +119,9 @@ class AskedShares:
                 "options. For example: --at-least 0 --below 18 --at-least 18 --below 65"
             )
         for probability in self.quantile or ():
-            checked(probability, Share, name="quantile")
+            if excludes(Share, probability):
+                must, got = f"must be {requirement(Share)}", exact_text(probability)
+                raise ArgumentError("quantile", must, got, "The median is 0.5")
 
     def _ranges(self, domain: Domain) -> list[questions.Share]:
         """Return the ranges that are asked. ArgumentError names their options."""
