@@ -580,9 +580,9 @@ def index() -> str:
     rows = [
         [
             "How large is the error of the recommended pair, next to the papers' methods?",
-            f"W1 is {ratio['ratio']:.2f} times that of the best other method (95% interval "
-            f"{ends}; ε = 1, {repeats} repeats, {len(cells)} real columns: "
-            f"{listed([cell['column'] for cell in cells])}). {_fresh()}",
+            f"W1 is {ratio['ratio']:.2f} times that of the best other method, with a 95% "
+            f"interval of {ends} (ε = 1, {repeats} repeats). The {len(cells)} real columns are "
+            f"{listed([cell['column'] for cell in cells])}. {_fresh()}",
             "[Accuracy](accuracy.md#numbers-local-model)",
         ],
         [
@@ -604,14 +604,15 @@ def index() -> str:
         ],
         [
             "How long do a million people take?",
-            f"randomize {randomize}, tally {tally} (square wave); estimate {seconds(decode)} "
-            "(recommended pair, with bands); 1,024 bins, one thread",
+            f"randomize {randomize}, tally {tally} (square wave), estimate {seconds(decode)} "
+            "(recommended pair, with bands). 1,024 bins, one thread",
             "[Speed and memory](speed.md)",
         ],
         [
             "How many uploads does a collector take?",
-            f"{count(rates['single']['rate']['median'])} a second, each synced to disk; "
-            f"{count(100 * rates['batches']['rate']['median'])} reports a second in uploads of 100",
+            f"{count(rates['single']['rate']['median'])} a second, each synced to disk. "
+            "In uploads of 100: "
+            f"{count(100 * rates['batches']['rate']['median'])} reports a second",
             "[Service and clients](service.md)",
         ],
     ]

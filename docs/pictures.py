@@ -62,7 +62,7 @@ def _run(*words: Any, within: Path) -> None:
 
 
 def draw_series(folder: Path) -> None:
-    """Draw 36 months of taxi trips, 10,000 each, asked by 64 bins of the day at an epsilon of 1."""
+    """Draw 36 months of taxi trips, 10,000 each, and 12 of them small, at an epsilon of 1."""
     with (EXAMPLES / "data" / "nyc_taxi_months.csv").open(newline="") as stream:
         _, *rows = csv.reader(stream)
     names = [name for name, *_ in rows]
@@ -72,13 +72,15 @@ def draw_series(folder: Path) -> None:
         (survey, lw.simulate(survey.randomizer, np.array(counts, dtype=np.int64), rng=seed))
         for seed, (_, *counts) in enumerate(rows, start=100_000 * SEED)
     ]
-    series = lw.decode_series(months, names=names)
-    for kind, name in (("timeline", "taxi-series"), ("weeks", "taxi-weeks")):
+    year = slice(names.index("2019-07"), names.index("2020-07"))
+    for kind, shown in (("timeline", slice(None)), ("weeks", year)):
+        series = lw.decode_series(months[shown], names=names[shown])
         title = "Taxi trips moved from the evening to the day in April 2020"
         figure = series.plot(kind=kind, title=title, label="pick-up time")
         if kind == "timeline":
             figure.axes[0].set_ylabel("share of trips")
-        figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": None})
+        name = "taxi-series" if kind == "timeline" else "taxi-weeks"
+        figure.savefig(folder / f"{name}.png", dpi=180, metadata={"Software": None})
 
 
 def draw_incomes(folder: Path) -> None:

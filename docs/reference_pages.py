@@ -5,6 +5,7 @@ They describe the addresses of a collector, its settings, the JavaScript client,
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +21,7 @@ from lapwing.cli.program import EXIT_CODES
 from lapwing.errors import LapwingError, LapwingWarning
 from lapwing.protocol.messages.problems import PREFIX as PROBLEM
 from lapwing.protocol.messages.problems import Problem
+from lapwing.results.distribution import Distribution
 from lapwing.service.app import ENDPOINTS
 from lapwing.service.openapi import PATH_PARTS, openapi_document
 from lapwing.service.settings import PREFIX, SECRETS, Settings
@@ -448,11 +450,64 @@ def _says(made: type) -> str:
     return cleandoc(made.__doc__ or "").partition("\n\nParameters")[0]
 
 
+# The page of results that is a table of pages.
+
+DISTRIBUTION = """\
+# Distribution
+
+{note}
+A survey or a release gives you a {{py:class}}`lapwing.Distribution`. Choose your question in the
+tables: each method has a page of its own, with its arguments and an example.
+
+{tables}
+## Class
+
+```{{eval-rst}}
+.. currentmodule:: lapwing
+
+.. autoclass:: Distribution
+   :no-members:
+   :no-inherited-members:
+```
+"""
+
+MEMBERS: dict[str, tuple[str, ...]] = {
+    "Ask": ("cdf", "quantile", "probability", "share", "mean", "variance", "std", "answer"),
+    "Ask for intervals": (
+        *("confidence_band", "quantile_interval", "probability_interval", "share_interval"),
+        *("mean_interval", "variance_interval"),
+    ),
+    "Look closer": ("pdf", "atoms", "bin_mass", "cumulative", "difference", "sample"),
+    "Show": ("summary", "plot", "to_dict", "to_pandas"),
+    "Make, save and load": (
+        *("of_values", "of_counts", "save", "load", "to_json", "from_json"),
+        *("to_document", "from_document"),
+    ),
+}
+"""The public members of a distribution, by what they are for."""
+
+
+def distribution_page() -> str:
+    """Return the page of distributions: what each method answers, with a link to its page."""
+    public = {name for name in dir(Distribution) if not name.startswith("_")}
+    fields = {one.name for one in dataclasses.fields(Distribution)}
+    members = [name for names in MEMBERS.values() for name in names]
+    if {*members} != public - fields or len({*members}) != len(members):
+        raise ValueError(f"give each member one place in MEMBERS: {public - fields ^ {*members}}")
+    parts = []
+    for title, names in MEMBERS.items():
+        rows = "\n".join(f"   lapwing.Distribution.{name}" for name in names)
+        listed = f".. autosummary::\n   :toctree: generated\n\n{rows}"
+        parts.append(f"## {title}\n\n```{{eval-rst}}\n{listed}\n```\n")
+    return DISTRIBUTION.format(note=_note("the class"), tables="\n".join(parts))
+
+
 REFERENCE_PAGES: dict[str, Callable[[], str]] = {
     "reference/http.md": http_page,
     "reference/openapi.json": openapi_file,
     "reference/javascript.md": javascript_page,
     "reference/settings.md": settings_page,
     "reference/errors.md": errors_page,
+    "reference/api/distribution.md": distribution_page,
 }
 """Every page of this module and what makes it."""

@@ -133,7 +133,7 @@ class Steps:
 
 
 def collect(column: Column, values: np.ndarray, console: Console) -> lw.Distribution:
-    """Send every person's value through the survey; return the decoded distribution."""
+    """Send every person's value through the survey, and return the decoded distribution."""
     survey, steps = column.survey, Steps(console)
     randomizer = survey.randomizer
     console.print(
@@ -147,14 +147,14 @@ def collect(column: Column, values: np.ndarray, console: Console) -> lw.Distribu
     steps.done("tally", f"{BATCHES} batches, each into {counts:,} counts")
     tally = sum(tallies)
     same = "the same" if sum(tallies[::-1]) == tally else "NOT the same"
-    steps.done("merge", f"{tally.total:,} reports; backwards it is {same} tally")
+    steps.done("merge", f"{tally.total:,} reports, and backwards it is {same} tally")
     answer = survey.decode(tally)
     steps.done("decode", f"by {answer.provenance['class']}")
     return save(column, tally, answer)
 
 
 def save(column: Column, tally: lw.tallies.CountTally, answer: lw.Distribution) -> lw.Distribution:
-    """Write the three documents that the commands read; return the answer as read back."""
+    """Write the three documents that the commands read, and return the answer as read back."""
     folder = FOLDER / column.folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "survey.json").write_text(column.survey.to_json())
@@ -218,9 +218,9 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
         console,
         f"[bold]One report.[/bold] Person {column.person} has "
         f"{column.text(float(values[column.person]))}, and their device sent "
-        f"{report.data[0].tobytes().hex()}. The first byte is the group, drawn by a public coin; "
-        "the rest says which values are near: likelier by the same factor than all others. "
-        f"What that tells an observer {BEFORE[column.knows]}:",
+        f"{report.data[0].tobytes().hex()}. The first byte is the group, drawn by public "
+        "randomness. The rest marks a set of values as likelier, all by the same factor. "
+        f"An observer {BEFORE[column.knows]} learns this:",
     )
     # How often values send what was counted here takes two levels, near and far, whose
     # probabilities have the certified ratio.
@@ -244,7 +244,7 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
     epsilon, ratio = float(certificate.epsilon), certificate.ratio
     say(
         console,
-        f"Whatever the value, the report and the earlier knowledge, no factor can exceed "
+        f"For any value, report and earlier knowledge, no factor can exceed "
         f"e^{epsilon:g} = {math.exp(epsilon):.6f}. The certificate: the exact worst ratio of two "
         f"probabilities is {float(ratio):.15f}, a quotient of whole numbers, and below "
         f"e^{epsilon:g} by a part of {float((certificate.bound - ratio) / certificate.bound):.0e}. "

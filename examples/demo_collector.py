@@ -1,9 +1,9 @@
-"""A collector at work: four programs send 200,000 real reports, and its page shows what they say.
+"""A collector at work: four programs send 200,000 real reports, and its page shows the results.
 
 Run it with `make demo-collector`, or `python examples/demo_collector.py`. It starts `lapwing serve`
-on a free port with a database in a temporary folder, publishes two surveys, and lets four processes
-randomize real values and send them. Then the page's address is on the screen until Enter is
-pressed. Without a terminal, it ends on its own. Nothing is simulated: every value is
+on a free port with a database in a temporary folder, and publishes two surveys. Four processes
+randomize real values and send them. Then the page's address is on the screen until you press
+Enter. Without a terminal, it ends on its own. Nothing is simulated: every value is
 randomized on its own, with secure randomness, before anything of it is sent.
 """
 
@@ -68,7 +68,7 @@ CROWDS = (
 
 
 def client(number: int, folder: str, url: str) -> float:
-    """Randomize and send what one of the processes holds; returns the seconds it took.
+    """Randomize and send the values of one process, and return the seconds it took.
 
     It fetches every survey by its fingerprint, and refuses one that does not verify.
     """
@@ -120,7 +120,7 @@ class Admin:
 
 @contextmanager
 def collector(folder: str) -> Iterator[Admin]:
-    """Run `lapwing serve`; its log goes to a file."""
+    """Run `lapwing serve`, with its log in a file."""
     command = [sys.executable, "-m", "lapwing", "serve", "--json", "--port", "0"]
     command += ["--database", f"{folder}/collector.db"]
     with (
@@ -170,7 +170,7 @@ def main() -> None:
         for crowd in CROWDS:
             show(admin, crowd)
         token = admin.ask("POST", "/v1/tokens", {"role": "analyst", "label": "demo"})["token"]
-        print(f"\nThe page: {admin.url}/\nIts token: {token}")
+        print(f"\nPage: {admin.url}/\n\nToken: {token}")
         if sys.stdin.isatty() and sys.stdout.isatty():
             with suppress(KeyboardInterrupt, EOFError):
                 input("Enter ends the collector, and forgets everything. ")

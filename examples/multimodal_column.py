@@ -1,9 +1,9 @@
 """A column of many peaks: the waves of departures at Houston's airports in 2011.
 
 Run it with `python examples/multimodal_column.py [picture.png]`. A hub sends its flights off in
-waves, so the minutes of departure have a dozen peaks and none at night. 224,591 flights send one
-report each, once at epsilon 1 and once at epsilon 4: the peaks of the estimate are counted, and
-those of the truth.
+waves, so the minutes of departure have a dozen peaks and none at night. Each of 224,591 flights
+sends one report, once at epsilon 1 and once at epsilon 4. The peaks of each estimate are compared
+with those of the truth.
 """
 
 import sys

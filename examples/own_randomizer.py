@@ -1,8 +1,8 @@
 """A randomizer of your own: one class, registered, held to the contract, and used in a survey.
 
-Seats stand in a ring. A device tells its own seat or the next one, each e^epsilon times as likely
-as any other. The class says where these near sets are; the probabilities, the exact threshold, the
-certificate, documents and tallies come from `TwoLevel`.
+Seats form a ring. A device reports its own seat or the next one, each e^epsilon times as likely
+as any other. The class defines these high-probability output sets. The probabilities, the exact
+threshold, the certificate, documents and tallies come from `TwoLevel`.
 """
 
 from __future__ import annotations

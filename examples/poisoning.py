@@ -1,9 +1,10 @@
 """How far a few fake reports move an answer: each fake says "high", as loudly as a report can.
 
-A collector cannot tell a fake from a report that chance made: every report that is accepted can
-come from every value. What is left is that a report counts once. The mean gain of a fake is
-1 / (p - q), with p and q the probabilities of what it sends from its own and from another value:
-the price of deniability, which falls with epsilon. Table:
+A collector cannot distinguish a fabricated report from an honest one, because every accepted report
+can come from every value. It can only count each report once. A fabricated report moves the
+estimate by 1 / (p - q) people on average. Here p and q are the probabilities of its output from its
+own value and from another one. This is the price of deniability, and it falls with epsilon.
+Table:
 docs/guides/local/fabricated-reports.md
 """
 

@@ -49,8 +49,8 @@ print("the two periods differ" if differ else "no difference is shown")
 
 axes = change.plot(
     names=("pandemic", "before"),
-    title="Taxi trips moved from night and evening to the day",
     label="time of day",
 )
+axes.figure.suptitle("Taxi trips moved from night and evening to the day", fontweight="bold")
 axes.figure.savefig(PICTURE, dpi=180)
 print(f"drawn: {PICTURE}")

@@ -1,9 +1,9 @@
 """Which words are common when nobody can list them: a scan of 2^26 hashes, and candidates.
 
 Each of 200,000 people sends one word that they typed, by linear hashing with epsilon 2: four bytes
-that hide it. The collector keeps the sorted reports. The analyst scans every hash there is, without
-any list, and finds how many words are common and how common they are; a list of candidates, made
-without the reports, then says which they are.
+that hide it. The collector keeps the sorted reports. The analyst scans every possible hash, without
+any list, and finds how many words are common and how common they are. A list of candidates, made
+without the reports, then tells which words these are.
 """
 
 from __future__ import annotations

@@ -12,11 +12,14 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "api"
 
 
 def listed() -> list[str]:
-    """Return the names that the pages of the reference list."""
+    """Return the names that the pages of the reference list. Methods stand for their class."""
     return [
         name
         for page in sorted(REFERENCE.glob("*.md"))
-        for name in re.findall(r"^   (lapwing\.[\w.]+)$", page.read_text("utf-8"), re.M)
+        for name in dict.fromkeys(
+            re.sub(r"(\.[A-Z]\w*)\.\w+$", r"\1", listed)
+            for listed in re.findall(r"^   (lapwing\.[\w.]+)$", page.read_text("utf-8"), re.M)
+        )
     ]
 
 

@@ -170,7 +170,7 @@ def test_reports_of_a_group_that_does_not_exist_are_refused(mixture: str) -> Non
     data = reports.data.copy()
     data[2, 0] = len(randomizer.groups)
     with pytest.raises(
-        ReportError, match=r"of a group in 0\.\.\d, the one at position 2"
+        ReportError, match=r"of a group in 0\.\.\d, but the one at position 2"
     ) as caught:
         randomizer.tally(Reports(data, reports.fingerprint))
     assert caught.value.position == 2

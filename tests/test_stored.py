@@ -28,6 +28,7 @@ from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
 from lapwing.registry import MECHANISMS, RANDOMIZERS
 from lapwing.results import JointDistribution
+from lapwing.results.symbols import in_numbers
 from lapwing.survey import QuestionPublication
 from lapwing.survey.publication import decode_release
 from tests.rows import each
@@ -213,9 +214,7 @@ def test_the_release(folder: Path) -> None:
     # Prefix sums and trees were written down as step pursuit reads them, then the default.
     stepped = release_decoder(release.mechanism, release.domain).name == "spectral-pursuit"
     made = decode_release(release, StepPursuit() if stepped else None)
-    assert made._in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
-        facts["quantiles"], rel=1e-6
-    )
+    assert in_numbers(made).quantile([0.1, 0.5, 0.9]) == pytest.approx(facts["quantiles"], rel=1e-6)
 
 
 @pytest.mark.parametrize("folder", SUMMARIES, ids=case_id)

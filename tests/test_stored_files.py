@@ -21,7 +21,7 @@ from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportErro
 from lapwing.protocol import ExactCounts
 from lapwing.registry import FORMATS
 from lapwing.stored_files import JobProgress, ReportFile
-from lapwing.survey import Publication
+from lapwing.survey import Publication, QuestionPublication
 
 DOMAIN = lw.Interval(0, 8, bins=8)
 SURVEY = lw.Survey("wait", lw.SquareWave(DOMAIN, 1))
@@ -86,6 +86,19 @@ def test_what_is_saved_is_loaded(kind: str, tmp_path: Path) -> None:
         assert type(again) is type(thing)
         assert again.to_json() == thing.to_json()
     assert type(thing).from_json(thing.to_json()).to_json() == thing.to_json()
+
+
+def test_every_door_reads_released_answers(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    for published in (ANSWERS, PUBLISHED):
+        published.save(path)
+        found = Publication.load(path)
+        assert type(found) is type(published) and found.release == published.release
+        assert type(Publication.from_json(path.read_text())) is type(published)
+        assert lw.load(path) == published.release
+    PUBLISHED.save(path)
+    with pytest.raises(FormatError, match="must be a question release"):
+        QuestionPublication.load(path)
 
 
 def test_every_kind_of_document_is_tried() -> None:

@@ -57,7 +57,7 @@ def measure(*, people: int, bins: int, rounds: int) -> dict[str, Any]:
             "oue_with_kernels": _memory(
                 people,
                 bins,
-                imports="import lapwing as lw, lapwing.linear.operators.sliding_kernels",
+                imports="import lapwing as lw, lapwing.linear.compiled_kernel",
             ),
         },
     }

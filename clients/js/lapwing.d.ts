@@ -1,6 +1,6 @@
 // Types of lapwing.mjs.
 
-/** A value: of numbers a number (dates and times also as Date or ISO string), else a label. */
+/** A value: a number for numbers (or a Date or ISO string for dates and times), else a label. */
 export type SingleValue = number | string | bigint | Date | null | undefined;
 
 /** For a pair of attributes: both values in order, or by the names of the axes. */
@@ -13,15 +13,15 @@ export interface ReadOptions {
   epsilonCap?: number | string;
 }
 
-/** Return the survey in a JSON string; FormatError, PrivacyError or UnsupportedError refuse it. */
+/** Return the survey in a JSON string, or throw FormatError, PrivacyError or UnsupportedError. */
 export function readSurvey(text: string, options?: ReadOptions): Survey;
 
-/** What a survey says to the people it asks, in plain text, with a fingerprint of its own. */
+/** Plain text that a survey shows to the people it asks. It has its own fingerprint. */
 export interface Notice {
   readonly question?: string;
-  /** What the answers are for. */
+  /** Purpose of the answers. */
   readonly purpose?: string;
-  /** Who asks. */
+  /** Name of the organization or person that asks. */
   readonly owner?: string;
   /** Contact for questions. */
   readonly contact?: string;
@@ -54,15 +54,15 @@ export class Survey {
   readonly reportWidth: number;
   /** Number of inputs: the domain's symbols, or the points of a finer grid. */
   readonly inputs: number;
-  /** Return the input of a value, in 0..inputs-1; DomainError if it has none. */
+  /** Return the input of a value, in 0..inputs-1, or throw DomainError if it has none. */
   inputOf(value: Value): number;
-  /** Return a fresh report of a value. A Device does this once for each epoch; so should you. */
+  /** Return a fresh report of a value. Do this once for each epoch, as a Device does. */
   randomize(value: Value): Uint8Array;
-  /** Return the reports of many values, one after the other; for simulations and tests. */
+  /** Return the reports of many values, one after the other, for simulations and tests. */
   randomizeAll(values: Iterable<Value>): Uint8Array;
   /** Return the report that these 64-bit words make of an input: what test vectors pin. */
   fromWords(input: number, words: Iterable<bigint | string>): Uint8Array;
-  /** Refuse a report that no device can have sent: ReportError. */
+  /** Refuse a report that no device could have sent: ReportError. */
   checkReport(report: Uint8Array): void;
   /** Return the number of a segment in batches: 0 for "other" and for one that is not declared. */
   segmentNumber(label?: string | null): number;
@@ -74,12 +74,12 @@ export type State = "waiting" | "stored" | "refused" | "withdrawn" | "expired";
 export interface Answer {
   /** The survey's fingerprint. */
   readonly survey: string;
-  /** The survey's name; null of an answer that an older version made. */
+  /** The survey's name, or null for an answer that an older version made. */
   readonly name: string | null;
-  /** What the survey said when it was answered. */
+  /** Text of the survey when it was answered. */
   readonly notice: Notice;
   readonly epoch: string;
-  /** What it cost; "0" for one that repeats a memoized report. */
+  /** Its privacy cost, or "0" if it repeats a memoized report. */
   readonly epsilon: string;
   /** The id of the batch, 32 hexadecimal digits. */
   readonly batch: string;
@@ -90,7 +90,7 @@ export interface Answer {
   readonly problem: string | null;
   /** When it may be sent (again), in milliseconds of Date.now(). */
   readonly due: number;
-  /** It waits until then at least, in milliseconds of Date.now(); null of an old, ended answer. */
+  /** It waits at least until then, in milliseconds of Date.now(). null for an old answer that has ended. */
   readonly expires: number | null;
 }
 
@@ -111,9 +111,9 @@ export interface Epoch {
 }
 
 export interface AnswerOptions {
-  /** The name of the span of time; `epochs` says which is open. */
+  /** The name of the epoch. `epochs` says which is open. */
   epoch: string;
-  /** A label that the survey declares; any other counts as "other". */
+  /** A label that the survey declares. Any other counts as "other". */
   segment?: string | null;
   /**
    * An upload token, lwu_ and 43 characters, where a collector takes invited devices only. A second
@@ -142,15 +142,15 @@ export interface Storage {
 export interface DeviceOptions {
   /** The largest epsilon that a survey may ask for. */
   epsilonCap: number | string;
-  /** What all answers of this device, to all surveys, may cost together; fixed by the first. */
+  /** The total cost allowed for all answers of this device, to all surveys. The first answer fixes it. */
   budget: number | string;
-  /** What happens when a value changed in a survey with memoized reports; "keep". */
+  /** Rule for a value that changed in a survey with memoized reports. Default: "keep". */
   onChange?: "keep" | "refuse";
-  /** Days that a report waits at least; 1..3650, default 60. Then a collector's answer ends it. */
+  /** Days that a report waits at least, 1..3650, default 60. Then a collector's answer ends it. */
   keepDays?: number;
-  /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
+  /** Seconds, 0..86400, default 0. A report waits a random part of it before it is first sent. */
   delaySeconds?: number;
-  /** What a collector may take to answer; default 30. */
+  /** Seconds that a collector may take to answer, default 30. */
   timeoutSeconds?: number;
   /** Default: IndexedDB of the page's origin. */
   storage?: Storage;
@@ -163,15 +163,16 @@ export class Device {
   constructor(options: DeviceOptions);
   readSurvey(text: string, options?: { fingerprint?: string }): Survey;
   /**
-   * Return a collector's survey by its fingerprint, or the kept copy when it is out of reach; answers
-   * to it go to this collector only. `text` is the fingerprint of the text that the person agreed to.
+   * Return a collector's survey by its fingerprint, or the kept copy when the collector is out of
+   * reach. Answers to the survey go to this collector only. `text` is the fingerprint of the text
+   * that the person agreed to.
    */
   fetch(
     collector: string,
     fingerprint: string,
     options?: { text?: string; signal?: AbortSignal },
   ): Promise<Survey>;
-  /** Return the epochs that a collector lists; `answer` then refuses any other name. */
+  /** Return the epochs that a collector lists. `answer` then refuses any other name. */
   epochs(
     collector: string,
     survey: Survey,
@@ -179,8 +180,8 @@ export class Device {
   ): Promise<Epoch[]>;
   answer(survey: Survey, value: Value, options: AnswerOptions): Promise<Answer>;
   /**
-   * Send what waits for a collector and is due, each once; of a survey or an epoch only that. What
-   * waits for another collector comes last, unsent: its `problem` names that address.
+   * Send each answer that waits for a collector and is due once, or only those of a survey or an
+   * epoch. Answers for another collector come last, unsent, and their `problem` names its address.
    */
   send(
     collector: string,
@@ -188,7 +189,7 @@ export class Device {
   ): Promise<Answer[]>;
   /** Send until nothing waits for a collector. */
   settle(collector: string, options?: { signal?: AbortSignal }): Promise<void>;
-  /** Stop sending all that waits, or only what is named, and return it; the cost stays spent. */
+  /** Stop sending all waiting answers, or only those named, and return them. Their cost stays spent. */
   withdraw(survey?: Survey | string, options?: { epoch?: string }): Promise<Answer[]>;
   ledger(): Promise<Ledger>;
 }
@@ -233,11 +234,11 @@ export class LapwingError extends Error {}
 export class DomainError extends LapwingError {}
 /** A survey whose numbers violate its guarantee, or whose guarantee is weaker than accepted. */
 export class PrivacyError extends LapwingError {}
-/** What would be spent is more than the person allows. Nothing was spent. */
+/** An answer that would cost more than the person allows. Nothing was spent. */
 export class BudgetError extends PrivacyError {}
 /** A document or a batch that is foreign, damaged, or not in its canonical spelling. */
 export class FormatError extends LapwingError {}
-/** A report that this survey's randomizer cannot have sent. */
+/** A report that this survey's randomizer could not have sent. */
 export class ReportError extends LapwingError {}
 /** A survey that asks for a randomizer that this module lacks. */
 export class UnsupportedError extends LapwingError {}

@@ -48,10 +48,10 @@ ax.axvline(18.5, color="#d55e00", linestyle=":", label="the secret: 18:30")
 ax.set(xlabel="pick-up time, hour of the day", ylabel="belief per quarter of an hour, %")
 ax.set(xlim=(0, 24), ylim=(0, None), xticks=range(0, 25, 3))
 ax.legend(loc="upper left")
-ax.set_title("one report of a taxi trip; epsilon = 1, local model")
+ax.set_title("one report of a taxi trip, epsilon = 1, local model")
 figure.suptitle("One report moves every belief by less than the guarantee")
 
 print(
-    f"The odds change by factors from {factor.min():.2f} to {factor.max():.2f}; "
-    f"the guarantee allows {1 / bound:.2f} to {bound:.2f}."
+    f"The odds change by factors from {factor.min():.2f} to {factor.max():.2f}. "
+    f"The guarantee allows {1 / bound:.2f} to {bound:.2f}."
 )

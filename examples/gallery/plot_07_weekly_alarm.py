@@ -52,6 +52,6 @@ ax.set_title("made-up data: 10,000 page loads a week, epsilon = 1, local model")
 figure.suptitle("The band cries wolf in quiet weeks, the watch reports one change")
 
 print(
-    f"In 39 comparisons of quiet weeks the band raised {false} false alarms; "
-    f"the watch raised none and reported the change in week {noticed[0]}."
+    f"In 39 comparisons of quiet weeks the band raised {false} false alarms. "
+    f"The watch raised none and reported the change in week {noticed[0]}."
 )

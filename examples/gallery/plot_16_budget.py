@@ -53,6 +53,6 @@ for (name, curve), style in zip(curves.items(), ("s--", "^-.", "o-"), strict=Tru
 ax.axhline(2, color="0.4", linestyle=":", label="budget")
 ax.set(xlabel="releases", ylabel="epsilon, at delta = 1e-6", ylim=(0, 4.2), xticks=releases)
 ax.legend(loc="upper left")
-ax.set_title("made-up data; epsilon 0.4 (delta 1e-7) and 0.2 (delta 0) in turn, central model")
+ax.set_title("made-up data, epsilon 0.4 (delta 1e-7) and 0.2 (delta 0) in turn, central model")
 figure.suptitle(f"A budget of epsilon = 2 pays for {paid['numerical']} releases instead of 6")
 print(f"The budget pays for {paid['numerical']} releases, and for 6 by basic composition.")

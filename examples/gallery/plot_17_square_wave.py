@@ -49,7 +49,7 @@ for (name, method), (style, color) in zip(methods.items(), looks, strict=True):
 ax.set(xlabel="epsilon", ylabel="Wasserstein distance on [0, 1]", ylim=(0, None))
 ax.legend()
 ax.set_title(
-    "100,000 made-up values of Beta(5, 2), 256 bins, local model; bars: one standard error"
+    "100,000 made-up values of Beta(5, 2), 256 bins, local model. Bars: one standard error"
 )
 figure.suptitle("Smoothing helps EM, and from epsilon 1.5 on the default helps more")
 

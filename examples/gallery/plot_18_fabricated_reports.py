@@ -52,7 +52,7 @@ for name, kind in kinds.items():
 ax.axvline(1, color="C1", linestyle="--", label="share of fabricated reports")
 ax.set(xlabel="change of the share above 262,144 dollars, percentage points", ylabel="randomizer")
 ax.legend(loc="lower right")
-ax.set_title("29,144 people, 1% more fabricated reports, epsilon = 1; black: five repeats")
+ax.set_title("29,144 people, 1% more fabricated reports, epsilon = 1. Black: five repeats")
 figure.suptitle("1% of fabricated reports moves some randomizers far more than others")
 
 said = ", ".join(f"{name} {100 * shift:.0f}" for name, shift in moved.items())

@@ -30,23 +30,24 @@ circle, ends = result.mean(), result.mean_interval()
 median = result.quantile(0.5, start="12:00")
 
 plt.style.use("lapwing.results.look")
-figure = plt.figure(figsize=(7.2, 4.4))
-ax = figure.add_subplot(projection="polar", theta_offset=np.pi / 2, theta_direction=-1)
-angle = (np.arange(48) + 0.5) / 48 * 2 * np.pi
+figure, ax = plt.subplots()
 cuts = [f"{i // 2:02d}:{30 * (i % 2):02d}" for i in range(49)]
 low, high = np.transpose([result.probability_interval(*pair) for pair in pairwise(cuts)])
 truth = np.histogram(hours, 48, (0, 24))[0] / hours.size
-ax.fill_between(angle, 100 * low, 100 * high, color="0.85", label="95% interval")
-ax.plot(angle, 100 * result.mass, label="estimate")
-ax.plot(angle, 100 * truth, "--", label="truth")
-minutes = [int(end[:2]) * 60 + int(end[3:5]) for end in (circle, *ends)]
-ax.axvline(minutes[0] / 1440 * 2 * np.pi, color="0.2", linewidth=2, label=f"mean: {circle[:5]}")
-ax.axvline(line / 24 * 2 * np.pi, color="0.2", linestyle=":", label=f"on a line: {line:.0f}:00")
-ax.set_rgrids([5, 10, 15], angle=110)
-ax.set_xticks(np.arange(8) * np.pi / 4, [f"{3 * i}:00" for i in range(8)])
-ax.set(xlabel="time of day; radius: share of people in 30 minutes, %")
-ax.legend(loc="center left", bbox_to_anchor=(1.15, 0.5))
-ax.set_title("made-up data: 40,000 people, epsilon = 1, local model")
+edges = 12 + np.arange(49) / 2  # from noon to noon, so that the night is in the middle
+order = (np.arange(48) + 24) % 48
+ends_of = {"baseline": 100 * low[order], "fill": True, "color": "0.85"}
+ax.stairs(100 * high[order], edges, label="95% interval, people in the data", **ends_of)
+ax.stairs(100 * result.mass[order], edges, baseline=None, color="C0", label="estimate")
+ax.stairs(100 * truth[order], edges, baseline=None, color="C1", ls="--", label="truth")
+place = (int(circle[:2]) + int(circle[3:5]) / 60 - 12) % 24 + 12
+for at, name in ((place, f"mean on the circle: {circle[:5]}"), (12 + line % 12, "on a line")):
+    shown = name if at == place else f"mean {name}: {int(line):02d}:{int(line % 1 * 60):02d}"
+    ax.axvline(at, color="0.2", linestyle="-" if at == place else ":", label=shown)
+ax.set_xticks(range(12, 37, 3), [f"{hour % 24:02d}:00" for hour in range(12, 37, 3)])
+ax.set(xlabel="time of day", ylabel="share of people in 30 minutes, %", xlim=(12, 36))
+ax.legend(loc="upper right")
+ax.set_title(f"made-up data: 40,000 people, {result.guarantee}")
 figure.suptitle("On a circle the mean bedtime is near midnight")
 
 print(

@@ -40,8 +40,8 @@ plt.style.use("lapwing.results.look")
 figure, (chart, steps) = plt.subplots(2, 1, sharex=True, figsize=(7.2, 5.6))
 chart.pcolormesh(np.arange(25), np.linspace(-30, 90, 25), joint.table[:, 1:-1].T, cmap="Blues")
 chart.set(ylabel="arrival delay, minutes")
-beyond = f"darker: more flights, above 90 minutes: {joint.probability(delay=(90, np.inf)):.0%}"
-chart.set_title(f"{flights.total:,} flights, epsilon = 4, local model; {beyond}")
+beyond = f"Darker means more flights, above 90 minutes: {joint.probability(delay=(90, np.inf)):.0%}"
+chart.set_title(f"{flights.total:,} flights, epsilon = 4, local model. {beyond}")
 for one, look, name in ((joint, "C0-", "estimate"), (truth, "C1--", "truth")):
     rows = one.conditional_quantiles("delay", [0.75], slice_share=0.03)
     hours = np.append(rows["from"], rows["to"][-1]) / 3600

@@ -1,8 +1,8 @@
 """Checks of the fields of a dataclass by their annotations, whenever one is made.
 
 ``limit: Annotated[int, From(1)] = 2000`` refuses 0, 2.5, True and "5" in one sentence. A Literal
-lists its words. NumPy's scalars become Python's. A class checks in `__post_init__`, after its
-fields, that several of them go together.
+lists its words. NumPy's scalars become Python's. A class checks in `_settle`, after its fields,
+that several of them go together.
 """
 
 from __future__ import annotations
@@ -30,12 +30,8 @@ Reader = Callable[[Any], Any]
 class From:
     """Range of a number.
 
-    Parameters
-    ----------
-    least, most : int or float
-        Ends of the range. By default it has no upper end.
-    without : {"", "least", "most", "both"}
-        Ends that do not belong to it. Default: "", for none.
+    least, most: Ends of the range. By default it has no upper end.
+    without: {"", "least", "most", "both"}. Ends that do not belong to it. Default: "", for none.
 
     Examples
     --------
@@ -71,12 +67,8 @@ class From:
 class Read:
     """A value that a function reads, and refuses in its own words.
 
-    Parameters
-    ----------
-    function : callable
-        Takes the value and returns the one to be kept.
-    words : str
-        Requirement, as the end of a sentence. Default: none.
+    function: Takes the value and returns the one to be kept.
+    words: Requirement, as the end of a sentence. Default: none.
     """
 
     function: Reader
@@ -88,7 +80,7 @@ def _anything(value: Any) -> Any:
 
 
 Later = Read(_anything)
-"""Checked in `__post_init__`, because it depends on other fields."""
+"""Checked in `_settle`, because it depends on other fields."""
 
 Whole = Annotated[int, From(0)]
 AtLeastOne = Annotated[int, From(1)]
@@ -105,25 +97,19 @@ class Declared:
     """Class of the error."""
 
     def __post_init__(self) -> None:
-        """Check each field by its annotation."""
-        check_fields(self)
+        """Check each field by its annotation, and keep what that reads, then settle."""
+        cls: Any = type(self)
+        for name, read, hint in _readers(cls):
+            value = getattr(self, name)
+            kept = read(value)
+            if kept is _REFUSED:
+                raise refusal(value, hint, name=name, error=self._refusal)
+            if kept is not value:
+                object.__setattr__(self, name, kept)
+        self._settle()
 
-
-def check_fields(made: Any) -> None:
-    """Check the fields of a new dataclass by their annotations, and keep what they read.
-
-    Raises
-    ------
-    ArgumentError
-        Or the `_refusal` of the class, when a field has another value.
-    """
-    for name, read, hint in _readers(made.__class__):
-        value = getattr(made, name)
-        kept = read(value)
-        if kept is _REFUSED:
-            raise refusal(value, hint, name=name, error=made._refusal)
-        if kept is not value:
-            object.__setattr__(made, name, kept)
+    def _settle(self) -> None:
+        """Choose what was left out, and check several fields together, once each was checked."""
 
 
 def checked(value: Any, hint: Any, *, name: str, error: type[LapwingError] = ArgumentError) -> Any:
@@ -312,12 +298,8 @@ _PLAIN: dict[Any, Reader] = {
 def requirement(hint: Any, *, typed: bool = False) -> str:
     """Return the requirement of an annotation, as the end of a sentence. It does not offer None.
 
-    Parameters
-    ----------
-    hint : type
-        Annotation of a field.
-    typed : bool
-        Whether the sentence is for a terminal, where words have no quotes. Default: False.
+    hint: Annotation of a field.
+    typed: Whether the sentence is for a terminal, where words have no quotes. Default: False.
 
     Examples
     --------

@@ -79,10 +79,7 @@ def curves_of(first: CurveOf | Raw, second: CurveOf | Raw) -> tuple[Cumulative, 
     Raises ArgumentError when an argument has no CDF and is no list of values.
     Raises DomainError when it is a distribution of labels, or values cannot be read.
 
-    Returns
-    -------
-    first, second : Cumulative
-        CDFs, on the circle of either.
+    returns: CDFs, on the circle of either.
     """
     domains = [each.domain for each in (first, second) if hasattr(each, "domain")]
     unit: Unit = domains[0].unit if domains else "number"
@@ -142,7 +139,7 @@ def wasserstein(
 ) -> float:
     """Wasserstein-1 (earth mover's) distance of two distributions, in the unit of the values.
 
-    It is the distance on the line, from the lower end of the domain to the upper one, also where
+    It is the distance on the line, from the lower end of the domain to the upper one, even where
     the domain is circular. Mass that moves past the end goes all the way back. With
     ``circular=True`` it is the distance on the circle [2]_, where mass takes the shorter way.
     Divide by the length of the domain to compare with papers that scale it to [0, 1].

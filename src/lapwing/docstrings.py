@@ -1,4 +1,4 @@
-"""Docstrings of methods that override or forward: what they leave out is in another docstring."""
+"""Completes docstrings of methods that override or forward another one."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@
     ├── DomainError (ValueError)          a domain, or a value offered to it, is not legal
     ├── PrivacyError (ValueError)         a parameter is illegal, or would break a guarantee
     │   └── BudgetError                   a ledger would be overspent
-    ├── ReportError (ValueError)          a report that this randomizer cannot have sent
+    ├── ReportError (ValueError)          a report that this randomizer could not have sent
     ├── TallyError (ValueError)           counts that no set of reports can give, or none at all
     ├── MismatchError (ValueError)        two parts that do not belong together
     ├── FormatError (ValueError)          a file or document that cannot be read
     │   ├── TornFileError                 ... because it ends, or is damaged, in the middle
-    │   └── BatchError                    an upload that is no batch of reports
+    │   └── BatchError                    an upload that is not a batch of reports
     ├── UnsupportedChannelError (TypeError)   a decoder asked for what a channel does not offer
     ├── ArgumentError (ValueError)        any other argument out of its legal range
     ├── StoreError (RuntimeError)         a collector's database cannot do this now
@@ -129,7 +129,7 @@ class LapwingError(Exception):
         Returns
         -------
         str
-            What must hold, what came, what to do.
+            The rule, the received value, and the fix.
         """
         if self.argument is None or self.requirement is None:
             return str(self)
@@ -168,7 +168,7 @@ class BudgetError(PrivacyError):
 
 
 class ReportError(LapwingError, ValueError):
-    """A report that this randomizer cannot have sent. Its batch was not counted."""
+    """A report that this randomizer could not have sent. Its batch was not counted."""
 
 
 class TallyError(LapwingError, ValueError):
@@ -206,12 +206,12 @@ class TornFileError(FormatError):
 
 
 class BatchError(FormatError):
-    """An upload that is no batch of reports. Nothing of it was counted.
+    """An upload that is not a batch of reports. Nothing of it was counted.
 
     Parameters
     ----------
     message : str
-        What must hold, what came, what to do.
+        The rule, the received value, and the fix.
     refused : tuple of (int, str)
         Position and reason of the first reports that are wrong, where single ones are.
     """
@@ -290,7 +290,7 @@ class ConvergenceWarning(LapwingWarning):
 
 
 class LimitedWarning(LapwingWarning):
-    """An answer is limited by the range: people are outside it, or many may hold just its end."""
+    """An answer is limited by the range: people are outside it, or many may be at its end."""
 
 
 class PrivacyWarning(LapwingWarning):

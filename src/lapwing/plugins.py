@@ -131,5 +131,5 @@ def _load(entry: EntryPoint, table: Registry) -> None:
     if getattr(made, "name", None) != entry.name:
         raise ArgumentError(f"its class is named {quoted(getattr(made, 'name', None))}")
     if _kind_of(made) is not table:
-        raise ArgumentError(f"it is no {table.kind}, and only those belong in its group")
+        raise ArgumentError(f"it is not a {table.kind}, and only those belong in its group")
     register(made)

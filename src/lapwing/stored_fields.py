@@ -43,12 +43,8 @@ Read = Callable[[Any, str, Sizes], Any]
 class Coded:
     """A value that two functions write as JSON and read from it.
 
-    Parameters
-    ----------
-    write : callable
-        Takes the value.
-    read : callable
-        Takes what JSON holds, and its place in words. It raises FormatError.
+    write: Takes the value.
+    read: Takes what JSON holds, and its place in words. It raises FormatError.
     """
 
     write: Callable[[Any], Any]
@@ -61,14 +57,9 @@ class StoredArray:
 
     NumPy is imported where an array is: ledgers and guarantees have none.
 
-    Parameters
-    ----------
-    kind : str
-        Their type in NumPy.
-    packed : bool
-        Whether it is base64.
-    shape : tuple of str
-        Names of the sizes of its dimensions. A size that neither the document around it nor an
+    kind: Their type in NumPy.
+    packed: Whether it is base64.
+    shape: Names of the sizes of its dimensions. A size that neither the document around it nor an
         array before it states is its own. An empty name is for any size. Default: one dimension of
         any size.
     """

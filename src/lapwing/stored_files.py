@@ -77,9 +77,9 @@ class ReportFile:
 
 @dataclass(frozen=True)
 class JobProgress:
-    """What a job has done so far. The job itself reads it and goes on.
+    """Progress of a job. The job itself reads it and goes on.
 
-    job: What the job was asked to do.
+    job: The request to the job.
     done: Files that were counted, or tiles that were searched.
     """
 
@@ -112,11 +112,11 @@ def load(path: Path | str) -> Any:
     Returns
     -------
     object
-        A Survey, Domain, Reports, Tally, GroupTallies, Release, Distribution, HeavyHitters,
-        Series, Difference, Watch, SignedEstimate, Ledger (a snapshot: paying needs
-        :meth:`Ledger.open`) or ExactCounts. Of an unfinished job a :class:`JobProgress`, and of a
-        collector's export a :class:`CollectorExport`. Reports in a table come without the labels
-        alongside them.
+        A Survey, Domain, Reports, Tally, GroupTallies, Release, QuestionRelease, Distribution,
+        JointDistribution, HeavyHitters, Series, Difference, Watch, SignedEstimate, Ledger (a
+        snapshot: paying needs :meth:`Ledger.open`) or ExactCounts. Of an unfinished job a
+        :class:`JobProgress`, and of a collector's export a :class:`CollectorExport`. Reports in a
+        table come without the labels alongside them.
 
     Raises
     ------

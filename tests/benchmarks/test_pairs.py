@@ -205,6 +205,23 @@ def test_every_pair_has_a_domain_of_its_own_cells():
         lw.randomizers.MultiscaleBoxes(columns.domain_of(name), 1)
 
 
+def test_a_kind_whose_intervals_miss_is_said_to_be_not_met():
+    held = {"people": 0.95, "population": 0.95, "estimate": 0, "of people": 0, "of population": 0}
+    kinds = (*dependence_coverage.ASKED, *dependence_coverage.MEASURES)
+    cells = [
+        {"pair": pair, "epsilon": 1, "coverage": {what: {**held, "reach": 0.1} for what in kinds}}
+        for pair in ("a", "b")
+    ]
+    cells[1]["coverage"]["rectangles"]["people"] = 0.87
+    cells[1]["coverage"]["differences"]["people"] = 0.88
+    settings = {**dependence_coverage.QUICK, "runs": 2}
+    said = dependence_coverage.section({"cells": cells}, settings)
+    missed = [line for line in said.splitlines() if "**not met**" in line]
+    assert len(missed) == 2 and "joined of 2 runs" in said
+    assert "rectangles: 91.0% on average, lowest 87.0 (b)" in missed[0]
+    assert "differences: 91.5% on average" in missed[1] and said.count(": met.") == 2
+
+
 def test_the_coverage_of_a_dependence_counts_what_intervals_hold():
     found = dependence_coverage.measure(**{**dependence_coverage.QUICK, "repeats": 3})
     (cell,) = found["cells"]
@@ -212,6 +229,9 @@ def test_the_coverage_of_a_dependence_counts_what_intervals_hold():
         one = cell["coverage"][what]
         assert 0.5 <= one["people"] <= 1 and one["reach"] > 0
     assert cell["coverage"]["differences"]["population"] > 0.8
+    for what in dependence_coverage.KINDS:
+        one = cell["coverage"][what]
+        assert 0.8 < one["people"] <= 1 and 0.8 < one["population"] <= 1 and one["reach"] > 0
     domain = columns.domain_of("made up", 16)
     table = columns.shares("made up", 16)
     exact = JointDistribution(domain, table.ravel())

@@ -109,11 +109,11 @@ def test_rows_of_a_unit_are_about_the_counted_rows() -> None:
     unit = lw.privacy.PrivacyUnit("patient", 1)
     promise = lw.Guarantee(1, 0, "add-or-remove-one", "central", unit=unit)
     assert whom("empirical", promise, 22_000) == (
-        "the 22,000 counted rows, at most 1 of each patient; they may be too narrow or too wide "
+        "the 22,000 counted rows, at most 1 of each patient. They may be too narrow or too wide "
         "for the population, because rows of one patient are alike"
     )
     assert whom("population", promise.to_document(), 22_000) == (
-        "the population; they may be too narrow or too wide, because rows of one patient are alike"
+        "the population. They may be too narrow or too wide, because rows of one patient are alike"
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.results.rounding import percent
+from lapwing.results.symbols import missing_share
 from tests.cli.running import Program
 
 
@@ -52,7 +53,7 @@ def test_all_shares_are_of_those_present(done: Program) -> None:
     assert row["share"] == pytest.approx(float(made.mass[0] / made.mass[:2].sum()))
     ends = made.share_interval("red", among="present")
     assert (row["low"], row["high"]) == pytest.approx(ends)
-    assert document["missing"]["share"] == made._missing_share
+    assert document["missing"]["share"] == missing_share(made)
     numbers = lw.Interval(0, 2, bins=2, missing="bin")
     made = of_counts("n.json", [400, 400, 200], numbers)
     asked = ("answer", "n.json", "--at-most", "1", "--share", "0.5", "--json")
@@ -61,7 +62,7 @@ def test_all_shares_are_of_those_present(done: Program) -> None:
     assert (value["left"], value["right"]) == (None, 1)  # values below 0 were moved into it
     assert "0.5, in its bin 1 or less" in done(*asked[:-1]).out
     whole = of_counts("w.json", [4, 4], lw.Interval(0, 2, bins=2))
-    assert whole._missing_share == 0
+    assert missing_share(whole) == 0
     document = done("answer", "w.json", "--at-most", "1", "--json").document
     assert document["missing"] is None
 
@@ -261,4 +262,4 @@ def test_several_ranges_are_a_table_of_edges_of_ones_own(lapwing: Program, done:
         ("--at-least", 0, "--below", 3, "--above", 3, "--below", 5),
     ):
         refused = lapwing("answer", "r.json", *wrong)
-        assert refused.code == 2 and "such as: --at-least 0 --below 18" in refused.err
+        assert refused.code == 2 and "For example: --at-least 0 --below 18" in refused.err

@@ -134,7 +134,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "parameter 'signed'", (*DECODE, "--decoder", "spectral-prior", "--set", "signed=true")),
     (2, "signed=True is for method", (*DECODE, "--decoder", "tree-consistency",
                                       "--set", "signed=true", "--set", "method=admm")),
-    (2, "between 0 and 1", (*DECODE, "--level", "95")),
+    (2, "a number greater than 0 and less than 1", (*DECODE, "--level", "95")),
     (2, "limit must be", (*DECODE, "--decoder", "expectation-maximization", "--set", "limit=0")),
     (2, "must end in .png, .svg or .pdf", ("plot", "result.json", "-o", "out.gif")),
     (2, "is for a table", ("plot", "result.json", "-o", "out.png", "-c", "age",

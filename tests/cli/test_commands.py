@@ -434,7 +434,7 @@ def test_what_is_forecast_does_not_count_the_steps_inside_bins(done: Program) ->
     assert "mean error of a quantile: " in str(pair) and "% of the range) averaged" in str(pair)
     assert "largest error of the share below any value: " in str(pair)
     assert "percentage points averaged over kinds of columns, " in str(pair)
-    assert "; 9 of 10 columns of the hardest kind stay below " in str(pair)
+    assert ". 9 of 10 columns of the hardest kind stay below " in str(pair)
 
 
 def test_two_results_with_other_bins_are_compared_by_their_curves(done: Program) -> None:

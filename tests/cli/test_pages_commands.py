@@ -25,11 +25,13 @@ TALLY = "lapwing simulate {} visits.parquet -c minutes --seed {} -o {}"
 SURVEY = "lapwing new -o {} --name x --epsilon 2 --low 0 --high 60 --bins 32 {}"
 
 BEFORE: dict[str, dict[str, list[str]]] = {
+    "start/table.md": {},
     "start/choose.md": {"verify": [SURVEY.format("survey.json", "")]},
     "privacy/what-you-tell-people.md": {"verify": [SURVEY.format("survey.json", "")]},
     "guides/central/release-a-column.md": {},
     "guides/central/bounds.md": {},
     "guides/central/one-number.md": {},
+    "guides/central/mechanisms.md": {},
     "guides/central/rounds.md": {},
     "guides/central/labels-and-groups.md": {},
     "guides/central/ledger.md": {},
@@ -121,9 +123,12 @@ def write_tables(folder: Path) -> None:
     rng = np.random.default_rng(3)
     size = 3000
     salary = rng.lognormal(10.5, 0.6, size).round().clip(0, 400_000)
+    patient = rng.integers(0, 1000, size)
     for name in ("data", "site"):
-        parquet.write_table(pa.table({"salary": salary}), folder / f"{name}.parquet")
-    for name in ("january", "february"):
+        parquet.write_table(
+            pa.table({"salary": salary, "patient": patient}), folder / f"{name}.parquet"
+        )
+    for name in ("data", "january", "february"):
         csv.write_csv(pa.table({"salary": salary}), folder / f"{name}.csv")
     region = rng.choice(["north", "south"], size)
     parquet.write_table(

@@ -180,6 +180,17 @@ def test_questions_in_words_are_answered_with_times_as_times(
     assert 0 < correlation["low"] < correlation["value"] < 1
     rows = list(csv.DictReader(Path("answers.csv").read_text().splitlines()))
     assert rows[0]["value"] == median["value"] and float(rows[1]["value"]) == share["value"]
+    assert shown.document["caution"] is None  # at epsilon 4
+    document = json.loads(Path("before.json").read_text())
+    document["guarantee"]["epsilon"] = "1"
+    Path("small.json").write_text(json.dumps(document))
+    small = done("answer", "small.json", *ask, "--json").document["caution"]
+    assert (
+        "estimated too small" in small
+        and done("answer", "small.json", *ask[2:], "--json").document["caution"] is None
+    )
+    assert "Trust the intervals" in " ".join(done("answer", "small.json", *ask).out.split())
+    assert "Trust the intervals" in " ".join(done("show", "small.json").out.split())
     said = " ".join(done("answer", "before.json", *ask).out.split())
     assert median["text"] in said and "about the people in the data" in said
     run = lapwing("answer", "before.json", "--ask", "median of start")
@@ -199,8 +210,12 @@ def test_two_joint_distributions_are_compared(
     assert {"start from", "wait to", "low", "high", "about"} <= set(rows[0])
     said = done("compare", "after.json", "before.json").out
     assert "start: after minus before" in said and "wait: after minus before" in said
-    run = lapwing("compare", "after.json", "before.json", "-o", "gap.png")
-    assert run.code != 0 and "without a picture" in run.err
+    drawn = done("compare", "after.json", "before.json", "-o", "gap.png", "--json").document
+    assert drawn["output"] == "gap.png" and Path("gap.png").read_bytes().startswith(b"\x89PNG")
+    assert "gap.svg" in done("compare", "after.json", "before.json", "-o", "gap.svg").out
+    assert "after: " in Path("gap.svg").read_text() and "wait alone" in Path("gap.svg").read_text()
+    run = lapwing("compare", "after.json", "before.json", "--segment", "a")
+    assert run.code != 0 and "without segments" in run.err
     lw.load("after.json").marginal("wait").save("alone.json")
     for files in (("after.json", "alone.json"), ("alone.json", "after.json")):
         assert lapwing("compare", *files).code != 0

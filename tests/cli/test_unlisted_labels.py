@@ -19,7 +19,7 @@ from lapwing.errors import RowsWarning
 from tests.cli.running import Program
 
 BINS = lw.Interval(0, 100, bins=4)
-ALIKE = "some values equal a label but for zeros before it, case, spaces or .0"
+ALIKE = "some values equal a label except for leading zeros, case, spaces or '.0'"
 
 
 def write(path: Path, groups: list[Any]) -> None:

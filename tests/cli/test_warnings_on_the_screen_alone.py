@@ -19,7 +19,7 @@ SAID = {
     "unreadable": (",{row},north,7", "unreadable"),
     "outside": (",900,north,{row}", "outside 0 to 100"),
     "elsewhere": (",{row},Lima,{row}", "in none of the segments"),
-    "alike": (",{row},North,{row}", "equal a label but for"),
+    "alike": (",{row},North,{row}", "equal a label except for"),
     "nobody": ("{row},5,north,", "without a unit, left out"),
     "lines": (',"5\n6\n7\n8\n9",north,{row}', "line ends in a cell"),
 }

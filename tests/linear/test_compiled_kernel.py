@@ -24,7 +24,7 @@ import numpy as np
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     import lapwing as lw
-    from lapwing.linear.operators import hash_kernels, sliding_kernels
+    from lapwing.linear.operators import hash_kernels
     wave = lw.SquareWave(lw.Interval(0, 1, bins=8), 1)
     out = wave.channel.blocks[0].operator.matvec(np.ones(8) / 8)
     assert abs(out.sum() - 1) < 1e-9

@@ -279,5 +279,5 @@ def test_the_name_of_a_column_is_not_the_column(segments: list[str] | None) -> N
 
 def test_pairs_are_refused_before_their_bins_are_asked_for() -> None:
     pairs = lw.Product(delay=lw.Interval(0, 60), kind=lw.Categories(["a", "b"]))
-    with pytest.raises(lw.errors.ArgumentError, match="releases are of one column"):
+    with pytest.raises(lw.errors.ArgumentError, match="releases are about one column"):
         lw.release([(1.0, "a")], pairs, epsilon=1, neighbors="replace-one")

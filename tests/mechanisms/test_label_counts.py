@@ -14,6 +14,7 @@ from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.mechanisms.label_counts import MOST_SYMBOLS, CountStrategy
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.release import Release
+from lapwing.results.symbols import missing_share
 from tests.mechanisms.test_sensitivity import hidden, moved
 
 COLORS = lw.Categories(["red", "green", "blue", "rest"], other="rest")
@@ -31,7 +32,7 @@ def test_labels_are_released_by_default() -> None:
     assert made.release.mechanism == lw.mechanisms.LabelCounts()
     result = made.distribution
     assert np.abs(result.mass - TRUTH).max() < 0.02
-    assert result._missing_share == pytest.approx(0.04, abs=0.02)
+    assert missing_share(result) == pytest.approx(0.04, abs=0.02)
     band = result.confidence_band(0.99, kind="simultaneous")
     assert band is not None and (band.low <= TRUTH).all() and (band.high >= TRUTH).all()
 

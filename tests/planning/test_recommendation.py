@@ -484,5 +484,5 @@ def test_few_symbols_say_what_they_are_too_few_for() -> None:
     few, more = (lw.Interval(0, 1, bins=7, missing=word) for word in ("refuse", "bin"))
     found, other = (lw.recommend(domain, epsilon=1, users=100_000) for domain in (few, more))
     assert found.randomizer.name != other.randomizer.name == "multiscale-wave"
-    assert "A multiscale wave needs 8 symbols, this domain has 7" in found.reason
+    assert "A multiscale wave needs 8 bins, and this domain has 7" in found.reason
     assert "needs 8 symbols" not in other.reason

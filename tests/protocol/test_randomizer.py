@@ -40,7 +40,7 @@ def test_records_of_another_width_are_refused(width: int) -> None:
 
 def test_the_first_invalid_report_is_named() -> None:
     refuse(fault_of(np.zeros(3, dtype=bool), "be fine"))
-    with pytest.raises(ReportError, match="must be fine, the one at position 12 is not") as caught:
+    with pytest.raises(ReportError, match="must be fine, but the one at position 12") as caught:
         refuse(fault_of(np.array([False, True, True]), "be fine", failure="is not", start=11))
     assert caught.value.position == 12
 

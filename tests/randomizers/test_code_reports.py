@@ -20,7 +20,7 @@ def test_codes_are_counted_over_chunks_and_the_first_wrong_one_is_named() -> Non
     layout.count(data)
     data = data.copy()
     data[[CHUNK + 5, CHUNK + 9]] = np.frombuffer((300).to_bytes(2, "little"), np.uint8)
-    with pytest.raises(ReportError, match=rf"in 0\.\.299, the one at position {CHUNK + 5} is not"):
+    with pytest.raises(ReportError, match=rf"in 0\.\.299, but the one at position {CHUNK + 5}"):
         layout.count(data)
 
 
@@ -33,11 +33,11 @@ def test_bits_of_another_number_or_beyond_the_last_symbol_are_refused(symbols: i
     data = data.copy()
     data[2] = np.frombuffer(layout.report([0]), np.uint8)
     with pytest.raises(
-        ReportError, match="hold 2 symbols and no spare bits, the one at position 2"
+        ReportError, match="hold 2 symbols and no spare bits, but the one at position 2"
     ):
         layout.count(data)
     for spare in range(symbols % 8 or 8, 8):
         data = np.frombuffer(fine * 4, np.uint8).reshape(4, -1).copy()
         data[1, -1] |= 1 << spare
-        with pytest.raises(ReportError, match="spare bits 0, the one at position 1 does not"):
+        with pytest.raises(ReportError, match="spare bits 0, but the one at position 1 does not"):
             BitReports(symbols).count(data)

@@ -16,6 +16,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain_answers import to_points, to_values
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference
+from lapwing.results.symbols import in_numbers
 
 DAY = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day")
 YEARS = lw.Interval("2020-01-01", "2024-01-01", bins=1461, unit="date")
@@ -213,7 +214,7 @@ def test_plain_numbers_stay_floats() -> None:
     found = decoded(PLAIN, [50.0] * 500)
     for ends in (found.mean_interval(), found.quantile_interval(0.5)):
         assert [type(end) for end in ends] == [float, float]
-    assert found._in_numbers() is found
+    assert in_numbers(found) is found
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_plain_numbers_stay_floats() -> None:
 )
 def test_the_same_in_numbers(domain: Any, values: Any) -> None:
     some = decoded(domain, values)
-    plain = some._in_numbers()
+    plain = in_numbers(some)
     assert plain.domain.unit == "number" and plain.guarantee == some.guarantee
     assert plain.mean() == some.cumulative.mean and type(plain.mean()) is float
     assert to_values(plain.sample(50, rng=3), domain).tolist() == some.sample(50, rng=3).tolist()

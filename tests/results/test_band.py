@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from lapwing import (
     Categories,
+    Distribution,
     Integers,
     Interval,
     LeastSquares,
@@ -57,6 +58,14 @@ def test_quantile_intervals_invert_the_band() -> None:
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(ArgumentError, match="at least 0 and at most 1"):
             made.quantile(wrong)
+
+
+def test_what_is_no_level_or_kind_is_refused_also_where_there_is_no_band() -> None:
+    exact = Distribution.of_counts([1, 2], Interval(0, 1, bins=2))
+    assert exact.confidence_band() is None
+    for name, wrong in (("level", 95), ("kind", "both"), ("target", "people")):
+        with pytest.raises(ArgumentError, match=f"{name} must be"):
+            exact.confidence_band(**mistaken({name: wrong}))
 
 
 def test_a_repr_prints_few_numbers() -> None:
@@ -195,7 +204,10 @@ def estimates() -> dict[str, Uncertainty]:
     }
 
 
-@pytest.mark.parametrize("name", estimates())
+@pytest.mark.parametrize(
+    "name",
+    ["Intervalsquare-wave", "Integersrandomized-response", "Categoriesrandomized-response"],
+)
 def test_wider_where_more_is_promised(name: str) -> None:
     law = estimates()[name]
     made = bands(law, ordered="Categories" not in name)

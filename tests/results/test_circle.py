@@ -18,6 +18,7 @@ from lapwing.results.answers import answer_of, difference_answer
 from lapwing.results.circle import NO_MIDDLE, Circle
 from lapwing.results.directions import mean_direction
 from lapwing.results.readable import csv_of
+from lapwing.results.symbols import in_numbers
 from tests.false_alarms import CIRCLE_DRAWS, CIRCLE_LEAST, CIRCLE_PEOPLE
 
 DAY = lw.Interval("00:00", "24:00", bins=48, unit="time-of-day", circular=True)
@@ -117,7 +118,7 @@ def test_quantiles_are_counted_from_the_start(bed: lw.Distribution) -> None:
     values = np.sort(np.mod(bedtimes() - 12 * HOUR, 24 * HOUR))
     for probability in (0.05, 0.5, 0.95):
         true = float(values[int(probability * values.size)] + 12 * HOUR) % (24 * HOUR)
-        plain = bed._in_numbers()
+        plain = in_numbers(bed)
         found = float(plain.quantile(probability, start=12 * HOUR))
         assert abs(found - true) < 180
         assert in_arc(plain.quantile_interval(probability, start=12 * HOUR) or (0, 0), true)

@@ -45,7 +45,9 @@ def test_a_normal_error_is_within_its_critical_value_as_often_as_the_level_says(
 
 @pytest.mark.parametrize("level", [0, 1, 1.5, "0.95"])
 def test_a_level_that_is_none_is_refused(level: float) -> None:
-    with pytest.raises(ArgumentError, match="level must be greater than 0 and less than 1"):
+    with pytest.raises(
+        ArgumentError, match="level must be a number greater than 0 and less than 1"
+    ):
         normal_critical_value(level)
 
 

@@ -242,7 +242,7 @@ half the width and covers about .65 of the edges."""
 
 def test_a_quantile_interval_is_of_one_probability() -> None:
     found = decoded(ONE, 1)
-    with pytest.raises(ArgumentError, match="of one probability"):
+    with pytest.raises(ArgumentError, match="takes one probability"):
         found.difference(found).quantile_interval([0.1, 0.2])  # type: ignore[arg-type]
 
 

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.decoders import LogDensityPrior
 from lapwing.errors import ArgumentError, LimitedWarning
 from lapwing.questions import Share
 from lapwing.results import JointDistribution
 from lapwing.results.joint_answers import (
     FEW,
+    SHRUNK,
     TOO_WIDE,
     JointRequest,
     cell_rows,
     joint_answer,
-    map_document,
     question_rows,
+    shrunk,
     unsure,
 )
+from lapwing.results.joint_map import map_document
 from lapwing.results.joint_questions import read_joint
 from lapwing.results.joint_uncertainty import JointUncertainty
 
@@ -36,6 +40,37 @@ def joint(*, spread: float = 0.001, table: Any = TABLE, domain: Any = AXES) -> J
     draws -= draws.mean(axis=1, keepdims=True)
     law = JointUncertainty(table.ravel(), draws, "made-up")
     return JointDistribution(domain, table.ravel(), 10_000, uncertainty=law)
+
+
+@pytest.mark.parametrize(("epsilon", "said"), [("0.5", True), (2, True), ("2.01", False)])
+def test_a_small_epsilon_is_said_to_weaken_differences_of_conditions(
+    epsilon: Any, said: bool
+) -> None:
+    made = replace(joint(), guarantee=lw.Guarantee(epsilon, 0, "replace-one", "local"))
+    caution = joint_answer(made, JointRequest())["caution"]
+    assert caution == (SHRUNK if said else None)
+    exact = JointDistribution.of_counts(np.arange(30), AXES)
+    assert joint_answer(exact, JointRequest())["caution"] is None
+    without = replace(made, uncertainty=None)  # of another estimator, with another prior or none
+    assert joint_answer(without, JointRequest())["caution"] is None
+
+
+def test_the_default_shrinks_an_effect_of_a_few_hours_as_it_says() -> None:
+    domain = lw.Product(
+        ms=lw.Interval(0, 5000, bins=24, outside="clip"),
+        hour=lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True),
+    )
+    shapes = [np.exp(-(((np.arange(24) - at) / 3) ** 2)) for at in (6, 14)]
+    table = np.column_stack([shapes[6 <= hour < 10] for hour in range(24)])
+    table /= table.sum()
+    counts = np.random.default_rng(1).multinomial(100_000, table.ravel())
+    boxes = lw.randomizers.MultiscaleBoxes(domain, 1)
+    answer = LogDensityPrior().decode(boxes.channel, lw.simulate(boxes, counts, rng=1))
+    ask = "mean of ms given hour at-least 06:00 below 10:00"
+    row = joint_answer(answer, JointRequest(asks=(ask,)))["questions"][0]
+    true, everybody = 5000 * (14.5 / 24), answer.marginal("ms").mean()
+    assert everybody < row["value"] < everybody + 0.8 * (true - everybody)
+    assert shrunk(answer) == SHRUNK
 
 
 def test_questions_in_words_name_axes_and_conditions() -> None:

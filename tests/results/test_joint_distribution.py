@@ -181,7 +181,7 @@ def test_people_with_a_missing_value_are_not_in_a_share_of_it() -> None:
     assert joint.probability(a=(10, math.inf)) == pytest.approx(0.1 / 0.9)
     everybody = np.zeros(MISSING.shape)
     everybody[12, 0] = 1.0
-    with pytest.raises(ArgumentError, match="nobody has values on the axes named"):
+    with pytest.raises(ArgumentError, match="nobody has values on the named axes"):
         JointDistribution(MISSING, everybody.ravel()).probability(a=(0, 5))
 
 

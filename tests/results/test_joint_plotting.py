@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.results import JointDistribution, JointUncertainty
+from lapwing.results.joint_map import map_document
 from lapwing.results.plotting import new_figure
 
 CLOCK = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)
@@ -165,6 +167,47 @@ def test_quartiles_can_be_drawn_of_every_axis_on_a_line(name: str, known: bool) 
             assert ("bars: 95% intervals" in figure.get_suptitle()) == known
 
 
+def later(name: str, *, known: bool = True) -> JointDistribution:
+    """Return the same distribution with half more people in the middle of the first axis."""
+    joint = made(name, known=known)
+    x = np.arange(joint.domain.shape[0])[:, None] / joint.domain.shape[0]
+    table = joint.table * (1 + 2.5 * np.exp(-20 * (x - 0.5) ** 2))
+    mass = (table / table.sum()).ravel()
+    return replace(joint, mass=mass, reports=30_000)
+
+
+@drawn
+def test_the_difference_of_two_can_be_drawn(name: str, known: bool) -> None:
+    gap = later(name, known=known).difference(made(name, known=known))
+    figure = gap.plot(names=("after", "before"))
+    assert overlaps(figure) == []
+    assert figure.get_suptitle().startswith("after: 30,000 people; before: 40,000")
+    said = " ".join(text for text, *_ in texts(figure))
+    assert all(f"{axis} alone" in said for axis in PAIRS[name].names)
+    assert ("95%" in said) == known
+    figure.savefig(io.BytesIO(), format="svg")
+
+
+def test_the_blocks_that_differ_are_outlined_and_have_their_number() -> None:
+    first, second = later("integers"), made("integers")
+    main, _, alone, _ = first.difference(second).plot(level=0.9).axes
+    shown = map_document(first, second, level=0.9)
+    sure = (np.array(shown["low"]) > 0) | (np.array(shown["high"]) < 0)
+    assert 3 < sure.sum() < sure.size
+    assert {(patch.get_x(), patch.get_y()) for patch in main.patches} == {
+        (shown["x"][i], shown["y"][j]) for i, j in np.argwhere(sure)
+    }
+    numbers = sorted(float(text.get_text().replace("−", "-")) for text in main.texts)
+    gaps = 100 * np.array(shown["shares"])[sure]
+    np.testing.assert_allclose(numbers, np.sort(gaps), rtol=0.06)
+    assert "the 90% interval leaves zero out" in main.get_title(loc="left")
+    same = second.difference(second).plot().axes[0]
+    assert not same.patches and "no block is outlined" in same.get_title(loc="left")
+    marginal = first.marginal("age").difference(second.marginal("age"), people="different")
+    (line,) = (line for line in alone.lines if line.get_label() == "estimate")
+    np.testing.assert_allclose(line.get_ydata(), marginal._picture().lines[0].y)
+
+
 def test_the_steps_are_the_quantiles_of_the_table() -> None:
     joint = made("a circle")
     (ax,) = joint.plot(quantiles_of="delay").axes
@@ -243,6 +286,7 @@ def test_signs_of_formulas_are_plain_in_names() -> None:
     )
     joint.plot().savefig(io.BytesIO())
     joint.plot(quantiles_of="$\\alpha$").savefig(io.BytesIO())
+    joint.difference(joint).plot(names=("$a$", "_b")).savefig(io.BytesIO())
 
 
 WITHOUT = """
@@ -251,9 +295,10 @@ sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None  # as if not
 import lapwing as lw
 pairs = lw.Product(x=lw.Integers(0, 1), y=lw.Categories(["a", "b"]))
 joint = lw.results.JointDistribution.of_counts([1, 2, 3, 4], pairs)
-for words in ({}, {"quantiles_of": "x"}):
+draws = (joint.plot, lambda: joint.plot(quantiles_of="x"), joint.difference(joint).plot)
+for draw in draws:
     try:
-        joint.plot(**words)
+        draw()
     except lw.LapwingError as error:
         print(type(error).__name__, error)
 """
@@ -263,5 +308,5 @@ def test_without_matplotlib_the_install_line_is_named() -> None:
     said = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=60
     ).stdout.splitlines()
-    assert len(said) == 2
+    assert len(said) == 3
     assert all(one.startswith("MissingExtraError") and "'.[plot]'" in one for one in said)

@@ -126,7 +126,7 @@ def test_bars_are_the_largest_by_size_and_the_missing_is_none() -> None:
     bars = one.difference(two)._picture(names=("now", "then"))
     assert isinstance(bars, Bars)
     assert bars.values == [None, "a", "b"] and bars.heights == pytest.approx([-0.2, 0.125, 0.075])
-    assert bars.signed and bars.label == "share: now less then"
+    assert bars.signed and bars.label == "share: now minus then"
     assert bars.title == "now: 0 people; then: 0"
 
 

@@ -221,7 +221,7 @@ def test_the_difference_drawn_is_the_difference(name: str) -> None:
     before = made.cumulative.before(x) - truth.cumulative.before(x)
     found = np.minimum(np.abs(y - gap.cdf(x)), np.abs(y - before))
     assert found.max() < 1e-12
-    assert "one less two" in ax.get_ylabel() and not ax.collections  # the truth has no error law
+    assert "one minus two" in ax.get_ylabel() and not ax.collections  # the truth has no error law
     both = made.difference(made)
     polygons = both.plot(level=0.9).collections
     assert len(polygons) == 2
@@ -251,7 +251,7 @@ def test_the_figure_of_a_difference_has_both_curves_above() -> None:
     for name, expected in (("now", made), ("then", truth)):
         x, y = lines(upper)[name].get_data()
         assert y == pytest.approx(expected.cdf(x))
-    assert "now less then" in lower.get_ylabel()
+    assert "now minus then" in lower.get_ylabel()
 
 
 def test_shares_of_labels() -> None:

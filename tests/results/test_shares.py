@@ -12,6 +12,7 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.covariance import Covariance
 from lapwing.results.rounding import percent
+from lapwing.results.symbols import missing_share
 from lapwing.results.uncertainty import Uncertainty
 
 
@@ -97,7 +98,7 @@ def test_the_missing_share_has_its_interval() -> None:
     domain = lw.Interval(0, 2, bins=2, missing="bin")
     result = with_error(domain, [0.3, 0.5, 0.2])
     low, high = result.share_interval(None) or (0, 0)
-    assert low < result._missing_share < high
+    assert low < missing_share(result) < high
     assert f"20.0% of all people ({percent.interval(low, high)})" in result.summary()
     assert result.to_dict()["share_of_present"] == [pytest.approx(0.375), 0.625, None]
     for ask in (result.share, result.share_interval):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.decoder import RELATIVE_ERROR, resolved_steps, step_error
+from lapwing.decoders.decoder import RELATIVE_ERROR, preferred_steps, resolved_steps, step_error
 from lapwing.errors import ArgumentError
 from lapwing.linear.covariance import Covariance
-from lapwing.results.steps import Steps, grouped, preferred_steps, shared_steps, step_numbers
+from lapwing.results.steps import Steps, grouped, shared_steps, step_numbers
 from lapwing.results.uncertainty import Uncertainty
 
 LINE = lw.Interval(0, 1, bins=64, outside="clip")

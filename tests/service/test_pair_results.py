@@ -169,7 +169,9 @@ def test_two_epochs_are_compared(tmp_path: Path) -> None:
             table = await here.done("GET", f"{path}/pairs/f.csv?against=e")
             rows = list(csv.DictReader(io.StringIO(table.text)))
             assert len(rows) == shares.size and set(rows[0]) >= {"ms from", "hour to", "low"}
-            refused = await here.ask("GET", f"{path}/pairs/f.png?against=e")
+            drawn = await here.done("GET", f"{path}/pairs/f.png?against=e")
+            assert drawn.content.startswith(b"\x89PNG")
+            refused = await here.ask("GET", f"{path}/pairs/f.png?against=e&quantiles_of=ms")
             assert problem(refused) == "cannot-be-said"
             refused = await here.ask("GET", f"{path}/pairs/f?{query('mean of ms', against='e')}")
             assert problem(refused) == "cannot-be-said"

@@ -66,6 +66,7 @@ from lapwing.randomizers import (
     UnaryEncoding,
 )
 from lapwing.results import JointDistribution
+from lapwing.results.symbols import in_numbers
 from lapwing.survey import Publication
 from lapwing.tallies import CountTally, TallyLog
 from tests.contracts.registered import example_surveys
@@ -427,7 +428,7 @@ def write_made(folder: Path, release: Release) -> None:
         "people": release.people,
         "guarantee": release.guarantee.to_document(),
         "variance": release.variance,
-        "quantiles": made._in_numbers().quantile([0.1, 0.5, 0.9]).tolist(),
+        "quantiles": in_numbers(made).quantile([0.1, 0.5, 0.9]).tolist(),
     }
     (folder / "facts.json").write_text(document_text(found), "utf-8")
 

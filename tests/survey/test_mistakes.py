@@ -154,7 +154,7 @@ def test_numbers_that_are_none() -> None:
         RESULT.quantile("half")
     with pytest.raises(DomainError, match="a probability must be a number"):
         RESULT.quantile(p for p in (0.1, 0.9))  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="of one probability, got several"):
+    with pytest.raises(ArgumentError, match="takes one probability, got several"):
         RESULT.quantile_interval([0.1, 0.9])  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="level must be greater than 0"):
         RESULT.confidence_band("95")  # type: ignore[arg-type]

@@ -276,9 +276,28 @@ def test_counts_that_opendp_makes_are_read(kind: Any) -> None:
     assert low - 0.01 < truth[63] < high + 0.01 and high - low < 0.03
 
 
-def test_read_counts_without_their_standing_are_refused():
-    read = lw.read_counts([0, 18, 40, 65], [212.3, 409.1, 288.7], noise="laplace", scale=2)
-    document = read.release.to_document()
-    assert document["parts"][0].pop("standing") == "stated"
-    with pytest.raises(lw.errors.FormatError, match="another library's"):
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("standing", [None, "seeded", "simulated"])
+def test_read_counts_are_never_verified_whatever_their_file_says(kind: Any, standing: Any) -> None:
+    one, two = ([212, 409, -3], [1, 2, 3])
+    how: Any = {"noise": kind, "scale": 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AlteredCountsWarning)
+        read, other = (lw.read_counts([0, 18, 40, 65], each, **how).release for each in (one, two))
+    for release in (read, read + other, other + read):
+        document = release.to_document()
+        assert document["parts"][0]["standing"] == "stated"
+        document["parts"][0] |= {"standing": standing}
+        if standing is None:
+            del document["parts"][0]["standing"]
+        with pytest.raises(FormatError, match="another library's"):
+            lw.Release.from_document(document)
+
+
+def test_a_release_of_this_library_is_not_another_ones() -> None:
+    document = lw.release(
+        ["a", "b", "b"], lw.Categories(["a", "b"]), neighbors="add-or-remove-one", epsilon=1
+    ).release.to_document()
+    document["parts"][0]["standing"] = "stated"
+    with pytest.raises(FormatError, match="another library's"):
         lw.Release.from_document(document)

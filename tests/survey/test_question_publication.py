@@ -1,6 +1,7 @@
 """`lw.release` with questions: answers, budgets, the ledger, sums, documents, pictures."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -328,6 +329,18 @@ def test_the_interval_of_an_extreme_rank_reaches_to_the_end_of_the_range() -> No
     answer = made.answer("quantile 0 0.5 1")
     assert answer.low[0] == -np.inf or answer.low[0] == 0
     assert answer.high[2] == np.inf or answer.high[2] == 100
+
+
+@pytest.mark.parametrize("changed", [{"share": "1"}, {"standing": "stated"}])
+def test_a_file_with_other_shares_or_another_maker_is_refused(changed: dict[str, str]) -> None:
+    values = [20, 30, 40] * 100
+    how: Any = {"epsilon": 1, "neighbors": "replace-one", "questions": ["mean", "share above 50"]}
+    document = lw.release(values, lw.Interval(0, 100, bins=50), **how).release.to_document()
+    assert QuestionRelease.from_document(document).people == 300
+    for place in document["parts"] if "share" in changed else [document]:
+        place |= changed
+    with pytest.raises(FormatError, match=next(iter(changed))):
+        QuestionRelease.from_document(document)
 
 
 @pytest.mark.parametrize("relation", ["add-or-remove-one"])

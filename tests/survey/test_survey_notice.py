@@ -127,6 +127,8 @@ def test_tables_statements_and_proofs_show_it() -> None:
     assert told["surveys"][0]["notice"] == SPOKEN.notice
     markdown = statement_markdown([Participation(SPOKEN)], ledger)
     assert "question: Which color is your coat?" in markdown
+    assert ledger.spent is not None and ledger.spent.epsilon == 1
+    assert "| 1% | 2.67% |\n| 10% | 23.20% |\n| 50% | 73.11% |\n" in markdown
     # Nothing of it is markup.
     assert "<script>" not in markdown and "](javascript" not in markdown and "\\<script" in markdown
     silent = statement_markdown([Participation(SILENT)], ledger)

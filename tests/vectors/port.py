@@ -472,7 +472,7 @@ def _signed_subset(derived: dict[str, Any], own: int, x: int, words: Iterator[in
 
 
 def check_report(survey: dict[str, Any], data: bytes) -> None:
-    """Refuse a report that no client can have sent."""
+    """Refuse a report that no client could have sent."""
     derived = survey["derived"]
     if len(data) != derived["report_width"]:
         raise RefusedError

@@ -74,7 +74,7 @@ export class Batch {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const begins = [...MAGIC].every((letter, i) => bytes[i] === letter.charCodeAt(0));
     if (!begins || bytes.length < HEADER + 4 || view.getUint16(8, true) !== 1) {
-      throw new FormatError("a packed batch begins with LWUPLOAD and version 1, this does not");
+      throw new FormatError("a packed batch begins with LWUPLOAD and version 1, but this does not");
     }
     if (crc32(bytes.subarray(0, -4)) !== view.getUint32(bytes.length - 4, true)) {
       throw new FormatError("the batch is damaged: its checksum does not match");

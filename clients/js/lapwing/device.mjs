@@ -420,8 +420,8 @@ function agreedText(records, survey, agreed) {
   }
   if (agreed !== undefined && agreed !== text) {
     throw new MismatchError(
-      `text ${agreed.slice(0, 12)} was agreed to, the survey has text ${text.slice(0, 12)}; ` +
-        "do not answer it",
+      `text ${agreed.slice(0, 12)} was agreed to, but the survey has text ${text.slice(0, 12)}. ` +
+        "Do not answer it",
     );
   }
   const key = agreedKey(survey);
@@ -445,7 +445,7 @@ function requireSameText(record, survey) {
 
 function requireModest(survey, epsilonCap) {
   if (!amount(survey.epsilon, "epsilon").isAtMost(epsilonCap)) {
-    throw new PrivacyError(`this device answers surveys of an epsilon of at most ${epsilonCap}`);
+    throw new PrivacyError(`this device answers surveys with an epsilon of at most ${epsilonCap}`);
   }
 }
 

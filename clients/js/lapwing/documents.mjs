@@ -21,7 +21,7 @@ export function parse(text) {
   const reader = new Reader(withoutMark(text));
   const value = reader.value(1);
   reader.space();
-  if (reader.at !== reader.text.length) reader.refuse("something follows its end");
+  if (reader.at !== reader.text.length) reader.refuse("there is text after its end");
   return value;
 }
 
@@ -91,7 +91,7 @@ class Reader {
     do {
       this.space();
       const key = this.string();
-      if (Object.hasOwn(made, key)) this.refuse("it has named a key twice");
+      if (Object.hasOwn(made, key)) this.refuse("it names a key twice");
       this.expect(":");
       made[key] = this.value(level, made, key);
     } while (this.take(","));

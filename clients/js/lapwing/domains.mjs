@@ -27,7 +27,7 @@ export function buildDomain(document) {
 export function requireFew(symbols) {
   if (symbols <= MOST_SYMBOLS) return;
   throw new UnsupportedError(
-    `a device takes surveys of at most ${MOST_SYMBOLS} symbols, this one has more. Use fewer ` +
+    `a device takes surveys of at most ${MOST_SYMBOLS} symbols, but this one has more. Use fewer ` +
       "bins, or a hashing randomizer",
   );
 }
@@ -123,7 +123,7 @@ class Categories extends Domain {
     const known = exact >= 0 ? exact : this.#byText(value);
     if (known >= 0) return known;
     if (this.other >= 0) return this.other;
-    throw new DomainError("a value must be one of the domain's labels, this one is not");
+    throw new DomainError("a value must be one of the domain's labels, but this one is not");
   }
 }
 
@@ -147,7 +147,7 @@ class HashedStrings extends Domain {
 
 function requireWhole(number) {
   if (Math.floor(number) !== number) {
-    throw new DomainError("a value must be a whole number, this one is not. Round it");
+    throw new DomainError("a value must be a whole number, but this one is not. Round it");
   }
 }
 
@@ -457,7 +457,7 @@ function requireOutside(document) {
 /** Return a number moved into [low, high], or refuse it. */
 function inside(number, { low, high, outside }) {
   if (outside === "refuse" && !(low <= number && number <= high)) {
-    throw new DomainError("a value must lie between low and high of the domain, this one does not");
+    throw new DomainError("a value must lie between low and high of the domain, but this one does not");
   }
   return Math.min(Math.max(number, low), high);
 }

@@ -20,7 +20,7 @@ export class BudgetError extends PrivacyError {}
 /** A document or a batch that is foreign, damaged, or spelled in another way than it is written. */
 export class FormatError extends LapwingError {}
 
-/** A report that this survey's randomizer cannot have sent. */
+/** A report that this survey's randomizer could not have sent. */
 export class ReportError extends LapwingError {}
 
 /** A survey that is sound as far as this module can see, but asks for a randomizer it lacks. */

@@ -90,19 +90,19 @@ export function isDue({ due }) {
 
 /** Refuse an epoch that a collector listed as ended or with another text, or did not list. */
 export function requireOpen(epochs, survey, epoch) {
-  const again = "list the epochs again with device.epochs, nothing was spent";
+  const again = "Nothing was spent. List the epochs again with device.epochs";
   const own = survey.textFingerprint;
   const { state, text = own } = epochs.find(({ name }) => name === epoch) ?? {};
   if (state === undefined) {
-    throw new ArgumentError(`the collector listed no epoch "${epoch}" of this survey; ${again}`);
+    throw new ArgumentError(`the collector listed no epoch "${epoch}" of this survey. ${again}`);
   }
   if (state === "grace" || state === "closed") {
-    throw new ArgumentError(`epoch ${epoch} of this survey takes no new answers; ${again}`);
+    throw new ArgumentError(`epoch ${epoch} of this survey takes no new answers. ${again}`);
   }
   if (text !== null && text !== own) {
     throw new MismatchError(
       `epoch ${epoch} asks another text than the one at hand. Fetch the survey and show the ` +
-        "person its text, nothing was spent",
+        "person its text. Nothing was spent",
     );
   }
 }

@@ -97,7 +97,7 @@ export class Survey {
     return report;
   }
 
-  /** Refuse a report that no device can have sent: ReportError. */
+  /** Refuse a report that no device could have sent: ReportError. */
   checkReport(report) {
     if (!(report instanceof Uint8Array) || report.length !== this.reportWidth) {
       throw new ReportError(`a report must have ${this.reportWidth} bytes`);
@@ -136,7 +136,7 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   const epsilon = epsilonIn(asked.epsilon);
   if (epsilonCap !== undefined && !epsilon.isAtMost(amount(epsilonCap, "epsilonCap"))) {
     throw new PrivacyError(
-      `a survey may ask for an epsilon of at most ${epsilonCap} here, this asks for ${epsilon}`,
+      `a survey may ask for an epsilon of at most ${epsilonCap} here, but this one asks for ${epsilon}`,
     );
   }
   demand(typeof asked.class === "string", "the randomizer must name a class");
@@ -150,7 +150,7 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   demand(measure === undefined || plain, "measured_in is the unit of plain numbers");
   if (!HASHING.includes(asked.class)) requireFew(domain.size);
   if (isWhole(asked.grid, 1, Infinity)) requireFew(asked.grid);
-  demand(isObject(derived), "what is derived must be a JSON object");
+  demand(isObject(derived), "derived must be a JSON object");
   const { made, input = domain } = build({ asked, derived, domain, odds: new Odds(epsilon) });
   return new Survey(document, domain, { made, input, width: made.width }, epsilon.toString());
 }
@@ -180,7 +180,7 @@ function requireFingerprint(document, wanted) {
   );
   demand(
     wanted === undefined || wanted === fingerprint,
-    `survey ${String(wanted).slice(0, 12)} was asked for, this is ${fingerprint.slice(0, 12)}`,
+    `survey ${String(wanted).slice(0, 12)} was asked for, but this is ${fingerprint.slice(0, 12)}`,
   );
 }
 

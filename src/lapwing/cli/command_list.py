@@ -66,7 +66,7 @@ PARTS = MappingProxyType(
         "collector": {
             "add-survey": "A survey at a running collector, with an open epoch.",
             "export": "One survey of a collector with all its reports, as a file.",
-            "import": "A survey that another collector exported, all or nothing.",
+            "import": "Import a survey that another collector exported.",
             "backup": "A copy of a collector's database, made while it runs.",
             "tokens": "The tokens of analysts and admins, with their last use.",
             "revoke": "Revoke a token of an analyst or admin, at once.",

@@ -1,4 +1,4 @@
-"""What the commands print and which files they write.
+"""Terminal output of the commands, and the files that they write.
 
 Tables or one JSON document go to stdout, everything else to stderr. A file is checked before the
 work starts, and is written whole or not at all.
@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from lapwing.atomic_files import remove_abandoned, replacing
 from lapwing.cli.option_groups import option
-from lapwing.documents import remove_abandoned, replacing
 from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 
@@ -99,19 +99,14 @@ def write_json(document: Mapping[str, Any]) -> None:
 class Output:
     """How one command speaks: the options that every command has.
 
-    Parameters
-    ----------
-    as_json : bool
-        One JSON document instead of tables.
-    quiet : bool
-        No tables and no progress bar. JSON, warnings and errors stay.
-    yes : bool
-        Go on where a terminal would be asked.
+    as_json: One JSON document instead of tables.
+    quiet: No tables and no progress bar. JSON, warnings and errors stay.
+    yes: Go on where a terminal would be asked.
 
     Attributes
     ----------
     warnings : list of str
-        What was warned of so far. Part of the JSON document.
+        The warnings shown so far. Part of the JSON document.
     """
 
     as_json: bool = option(
@@ -160,14 +155,11 @@ class Output:
     def examine(self, rows: RowCounts, domain: Any, *, ask: bool = True) -> None:
         """Say on stderr how many rows have no value in the range. Ask where it is most of them.
 
-        These are exact counts of raw data, so they stand in no JSON document, and without a
-        terminal, where stderr may be a log, they are written only when a warning is due. There the
-        command goes on: a scheduled job that stops would tell of the data.
+        These are exact counts of raw data, so no JSON document has them. Without a terminal, stderr
+        may be a log, so they are written there only when a warning is due. The command then goes
+        on, because a scheduled job that stops would reveal something about the data.
 
-        Raises
-        ------
-        DomainError
-            When whoever is asked does not go on.
+        Raises DomainError when whoever is asked does not go on.
         """
         if not rows.notable:
             return
@@ -225,12 +217,8 @@ class Output:
     def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         """Yield a function that is told of every step. Draws a bar only on a terminal.
 
-        Parameters
-        ----------
-        what : str
-            Shown before the bar.
-        total : int or None
-            Steps in all. None when unknown.
+        what: Shown before the bar.
+        total: Steps in all. None when unknown.
         """
         if self.quiet or not is_terminal(sys.stderr):
             yield lambda steps: None
@@ -297,23 +285,15 @@ ENDINGS = (".png", ".svg", ".pdf")
 def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
     """Raise before any work is done, when the output cannot or must not be written.
 
-    A file that is there may be the only copy of what cannot be made again: a survey whose reports
-    are being collected, or the raw data. So it is replaced only when the user says so.
+    An existing file may be the only copy of something irreplaceable: a survey whose reports are
+    being collected, or the raw data. So it is replaced only when the user says so.
 
-    Parameters
-    ----------
-    path : Path
-    inputs : sequence of Path
-        Files that the command reads: the output must be none of them.
-    force : bool
-        Whether a file that is there may be replaced (--force). A read-only one never is.
+    inputs: Files that the command reads: the output must be none of them.
+    force: Whether a file that is there may be replaced (--force). A read-only one never is.
 
-    Raises
-    ------
-    ArgumentError
-        When it is an input, a folder, a device or a pipe, or a file that must stay.
-    OSError
-        When its folder does not exist or may not be written to.
+    Raises ArgumentError when it is an input, a folder, a device or a pipe, or a file that must
+    stay.
+    Raises OSError when its folder does not exist or may not be written to.
     """
     if str(path) == "-":
         raise ArgumentError(
@@ -321,14 +301,14 @@ def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
             "complete one"
         )
     if path.is_dir():
-        raise ArgumentError(f"the output must be a file, {path} is a folder")
+        raise ArgumentError(f"the output must be a file, but {path} is a folder")
     if path.exists() and not path.is_file():
-        raise ArgumentError(f"the output must be a plain file, {path} is a device or a pipe")
+        raise ArgumentError(f"the output must be a plain file, but {path} is a device or a pipe")
     for other in inputs:
         same = _resolved(path) == _resolved(other)
         if same or (path.exists() and other.exists() and path.samefile(other)):
             raise ArgumentError(
-                f"the output must not be one of the inputs, {path} is. Choose another name"
+                f"the output must not be one of the inputs, but {path} is. Choose another name"
             )
     folder = _resolved(path).parent
     if not folder.is_dir():
@@ -365,7 +345,7 @@ def check_ending(path: Path, endings: Sequence[str], *, what: str) -> str:
     """Return the ending of a file's name in lower case, or raise ArgumentError."""
     ending = path.suffix.lower()
     if ending not in endings:
-        raise ArgumentError(f"{what} must end in {_either(endings)}, {path.name!r} does not")
+        raise ArgumentError(f"{what} must end in {_either(endings)}, but {path.name!r} does not")
     return ending
 
 
@@ -379,13 +359,8 @@ def writing(path: Path, *, mode: int = 0o644, absent: bool = False) -> Iterator[
 
     Errors of the disk name the output, not the temporary file.
 
-    Parameters
-    ----------
-    path : Path
-    mode : int
-        Permission bits of the file, before the process's umask.
-    absent : bool
-        Whether nothing may have the name when the block ends.
+    mode: Permission bits of the file, before the process's umask.
+    absent: Whether nothing may have the name when the block ends.
     """
     target = _resolved(path)  # what a link points to is replaced, not the link
     try:
@@ -431,18 +406,12 @@ def check_distinct(
 ) -> None:
     """Raise ArgumentError when a file is named twice, or is a copy of another.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Standard input may be one of them. It is not compared.
-    what : str
-        The inputs that would count twice: "reports", say.
-    allow_equal : sequence of str, optional
-        Files that may equal an earlier one.
-    by_chance : callable
-        Whether a file may equal one of other people by chance, among so many. Default: never.
-    content : callable, optional
-        Returns the bytes of a file that are compared. Default: all of them.
+    paths: Standard input may be one of them. It is not compared.
+    what: The inputs that would count twice: "reports", say.
+    allow_equal: Files that may equal an earlier one.
+    by_chance: Whether a file may equal one of other people by chance, among so many. Default:
+        never.
+    content: Returns the bytes of a file that are compared. Default: all of them.
 
     Notes
     -----
@@ -459,7 +428,7 @@ def check_distinct(
     allowed = {Path(name).resolve() for name in allow_equal or ()}
     if unknown := allowed - seen:
         raise ArgumentError(
-            "allow_equal", f"must name one of the inputs, {min(unknown).name} is none of them"
+            "allow_equal", f"must name one of the inputs, but {min(unknown).name} is none of them"
         )
     for alike in sizes.values():
         digests: dict[bytes, Path] = {}
@@ -474,6 +443,6 @@ def check_distinct(
                 continue
             raise ArgumentError(
                 f"{input_name(path)} is a copy of {input_name(first)}. Its {what} would count "
-                "twice. Leave it out, or, where they are of different people and equal by chance, "
-                f"say --allow-equal {input_name(path)}"
+                "twice. Leave it out. If they are about different people and equal by chance, add "
+                "--allow-equal {input_name(path)}"
             )

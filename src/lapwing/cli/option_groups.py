@@ -31,10 +31,8 @@ class SharingCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments, and remember by which of its names an option was typed.
 
-        Raises
-        ------
-        ArgumentError
-            When an option that takes one value is typed twice: the reader would drop the first.
+        Raises ArgumentError when an option that takes one value is typed twice: the reader would
+        drop the first.
         """
         words = {word.partition("=")[0] for word in args}
         for one in self.params:
@@ -98,19 +96,12 @@ class SharingCommand(TyperCommand):
 class Rule(NamedTuple):
     """Options of a command that need or exclude each other. All are named by their fields.
 
-    Parameters
-    ----------
-    option : str
-        The option that the rule is about, where it is typed. Empty: the rule always holds, and
+    option: The option that the rule is about, where it is typed. Empty: the rule always holds, and
         `says` is the whole sentence.
-    says : str
-        The rest of the sentence about it, from its verb on.
-    needs : tuple of str
-        Of these at least one must be typed.
-    excludes : tuple of str
-        Of these none may be typed.
-    only : tuple of str or None
-        Of all options, only these may be typed with it.
+    says: The rest of the sentence about it, from its verb on.
+    needs: Of these at least one must be typed.
+    excludes: Of these none may be typed.
+    only: Of all options, only these may be typed with it.
     """
 
     option: str
@@ -149,14 +140,8 @@ def typed_words(
 ) -> Iterator[None]:
     """Check which options were typed together, and let errors of the library name those options.
 
-    Parameters
-    ----------
-    command : SharingCommand
-    names : mapping
-        How the command names arguments that are no field of it, see :func:`option`.
-    rules : sequence of Rule
-    given : mapping
-        The value of each option by its field.
+    names: How the command names arguments that are no field of it, see :func:`option`.
+    given: The value of each option by its field.
     """
     flags = dict(names)
     for one in command.params:
@@ -193,19 +178,12 @@ def option(
 ) -> Any:
     """Return a field of a group: an option of the command line.
 
-    Parameters
-    ----------
-    help : str
-        What it is, for the person who types it.
-    metavar : str, optional
-        What stands for its value in the help. A switch has none.
-    flags : str
-        Its flags, with spaces between. Default: the name of the field. Where it may be true, false
-        or left open, its opposite too.
-    default : Any
-        ``dataclasses.MISSING`` for an option that must be given.
-    names : mapping, optional
-        Arguments of the library that the option gives under other names, and how an error names
+    help: The description in the help.
+    metavar: The placeholder for its value in the help. A switch has none.
+    flags: Its flags, with spaces between. Default: the name of the field. Where it may be true,
+        false or left open, its opposite too.
+    default: ``dataclasses.MISSING`` for an option that must be given.
+    names: Arguments of the library that the option gives under other names, and how an error names
         each: ``{"epsilon": "--budget"}``.
     """
     said = {"flags": flags, "metavar": metavar, "help": help, "names": names}
@@ -215,11 +193,8 @@ def option(
 def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that takes the options of its groups one by one, as typer reads them.
 
-    Parameters
-    ----------
-    command : callable
-        A parameter that is declared as a dataclass stands for the fields of it, which are declared
-        as options are. The command is called with the dataclass.
+    command: A parameter that is declared as a dataclass stands for the fields of it, which are
+        declared as options are. The command is called with the dataclass.
 
     Examples
     --------

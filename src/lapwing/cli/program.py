@@ -146,10 +146,7 @@ def _program(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the program's name. Default: what the process was given.
+    arguments: Without the program's name. Default: what the process was given.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
@@ -244,7 +241,7 @@ def _sentence(error: Exception) -> str:
     others = sorted(modules & packages_of_others())
     whose = f"the plug-in {others[0]}" if others else f"lapwing {version('lapwing')}"
     return (
-        f"unexpected {type(error).__name__} in {where}. This is a defect of {whose}, please "
+        f"unexpected {type(error).__name__} in {where}. This is a defect of {whose}. Please "
         "report it with the command that led to it"
     )
 

@@ -17,15 +17,9 @@ def normal_address(text: Any) -> str:
     The path keeps its case and loses the slashes at its end. Names of one machine stay different,
     such as ``localhost`` and ``127.0.0.1``: they may lead to different programs.
 
-    Parameters
-    ----------
-    text : str
-        ``https://...``, or ``http://...`` of this very machine.
+    text: ``https://...``, or ``http://...`` of this very machine.
 
-    Raises
-    ------
-    ArgumentError
-        When it is no address of a collector.
+    Raises ArgumentError when it is no address of a collector.
     """
     wanted = "the address of a collector must be a string such as https://collector.example"
     if not isinstance(text, str):

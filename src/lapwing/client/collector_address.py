@@ -120,18 +120,11 @@ class ListedEpochs(NamedTuple):
 class TokenEntry:
     """Token of an analyst or admin, without the token itself.
 
-    Parameters
-    ----------
-    id : str
-        12 hex digits of its hash.
-    role : str
-        Role of its holder.
-    label : str
-        Label that an admin gave it.
-    last_use : str or None
-        Day of its last use in UTC, such as "2026-12-06". None: never.
-    revocable : bool
-        False where it is in the collector's settings.
+    id: 12 hex digits of its hash.
+    role: Role of its holder.
+    label: Label that an admin gave it.
+    last_use: Day of its last use in UTC, such as "2026-12-06". None: never.
+    revocable: False where it is in the collector's settings.
     """
 
     id: str
@@ -145,21 +138,13 @@ class TokenEntry:
 class Delivery:
     """Answer of a collector to one upload.
 
-    Parameters
-    ----------
-    kind : {"stored", "refused", "later"}
-        Decision of the collector.
-    reason : str
-        For people, without anything that was sent.
-    retry_after : float, optional
-        Seconds that the collector asks to wait. Default: None.
-    everywhere : bool
-        Whether another batch would get the same answer now. Default: False.
-    divide : bool
-        Whether the collector takes only smaller batches. Default: False.
-    date : float, optional
-        Time of the answer by the collector's own clock, in seconds since 1970. Default: None, where
-        no collector spoke, or it did not say.
+    kind: {"stored", "refused", "later"}. Decision of the collector.
+    reason: For people, without anything that was sent.
+    retry_after: Seconds that the collector asks to wait. Default: None.
+    everywhere: Whether another batch would get the same answer now. Default: False.
+    divide: Whether the collector takes only smaller batches. Default: False.
+    date: Time of the answer by the collector's own clock, in seconds since 1970. Default: None,
+        where no collector spoke, or it did not say.
     """
 
     kind: Kind
@@ -431,7 +416,7 @@ class CollectorAddress:
 
 @dataclass(frozen=True)
 class _Answer:
-    """The answer to a request: its body is None when it is no collector's."""
+    """The answer to a request: its body is None when it is not a collector's."""
 
     status: int
     headers: dict[str, str]
@@ -461,7 +446,7 @@ class Connection:
 
         It says nothing that tells one device from another: no version and no cookie. A redirect is
         an answer like others, because it would lead to an address that nobody checked. A body that
-        is encoded is no collector's: 1.6 kB of it may stand for gigabytes.
+        is encoded is not a collector's: 1.6 kB of it may stand for gigabytes.
         """
         from lapwing.client.limited_sockets import FAILURES, TooLongError, collector_url
 
@@ -489,7 +474,7 @@ class Connection:
                 plain = read.get("content-encoding", "identity") == "identity"
                 return _Answer(answer.status, read, _read(answer, most) if plain else None)
         except TooLongError:
-            return f"{self._url} sent more than {most} bytes. It is no collector"
+            return f"{self._url} sent more than {most} bytes. It is not a collector"
         except ssl.SSLCertVerificationError:
             return (
                 f"{self._url}: certificate not trusted. If it is of an authority of your own, name "
@@ -505,25 +490,22 @@ class Connection:
         if isinstance(answer, str):
             raise CollectorError(answer)
         if answer.content is None:
-            raise CollectorError(f"{self._url} sent an encoded answer. It is no collector")
+            raise CollectorError(f"{self._url} sent an encoded answer. It is not a collector")
         if answer.status != 200:
             raise CollectorError(f"{self._url} says {_said(answer.status, answer.content)}")
         if _media_type(answer) == "text/html":
             raise CollectorError(
-                f"{self._url} sent a web page, so it is no collector. The network may ask you to "
-                "sign in first"
+                f"{self._url} sent a web page, so it is not a collector. The network may ask you "
+                "to sign in first"
             )
         return answer.content
 
     def put(self, parcel: Parcel, *, seconds: float | None = None) -> Delivery:
         """Send a batch, and return the collector's answer. A failure of the network is an answer.
 
-        Parameters
-        ----------
-        parcel : Parcel
-            Batch to be sent.
-        seconds : float, optional
-            Largest duration, if this is less than the address allows. Default: that of the address.
+        parcel: Batch to be sent.
+        seconds: Largest duration, if this is less than the address allows. Default: that of the
+            address.
         """
         headers = {"content-type": MEDIA_TYPE}
         if parcel.token is not None:
@@ -570,7 +552,7 @@ class Connection:
         if isinstance(answer, str):
             raise CollectorError(answer)
         if answer.content is None:
-            raise CollectorError(f"{self._url} sent an encoded answer. It is no collector")
+            raise CollectorError(f"{self._url} sent an encoded answer. It is not a collector")
         content = answer.content
         problem = _problem(content)
         if answer.status in (200, 201, 204):
@@ -627,8 +609,8 @@ def check_size(survey: Survey) -> None:
 
 
 _TOO_MANY = (
-    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, this one has more. Use fewer bins, "
-    "or a hashing randomizer"
+    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, but this one has more. Use fewer "
+    "bins, or a hashing randomizer"
 )
 
 

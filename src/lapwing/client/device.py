@@ -650,19 +650,14 @@ AGREED = ""
 def _agree(connection: sqlite3.Connection, survey: Survey, text: str | None) -> None:
     """Remember the notice of a survey. MismatchError when the person agreed to another one.
 
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        Open transaction of the file.
-    survey : Survey
-    text : str, optional
-        Fingerprint of the text that the person agrees to now.
+    connection: Open transaction of the file.
+    text: Fingerprint of the text that the person agrees to now.
     """
     if text is not None:
         check_fingerprint(text, of="text")
         if text != survey.text_fingerprint:
             raise MismatchError(
-                f"text {text[:12]} was agreed to, survey {survey.name!r} has text "
+                f"text {text[:12]} was agreed to, but survey {survey.name!r} has text "
                 f"{survey.text_fingerprint[:12]}. Do not answer it"
             )
     elif _notice(connection, survey, AGREED) not in (None, survey.notice):

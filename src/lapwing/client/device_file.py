@@ -25,7 +25,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from lapwing.documents import sync_folder
+from lapwing.atomic_files import sync_folder
 from lapwing.errors import DeviceError, FormatError
 
 APPLICATION = 0x4C574456  # "LWDV"
@@ -110,27 +110,17 @@ answered. An epoch list is the last one that a collector gave, with its time.
 
 @dataclass(frozen=True)
 class DeviceFile:
-    """A file that holds all that a device, or a gateway, must not forget.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """A file that holds all that a device, or a gateway, must not forget."""
 
     path: Path
 
     def create(self, *, ledger: str | None) -> None:
         """Make the file at once with its content, unless there is one.
 
-        Parameters
-        ----------
-        ledger : str, optional
-            The empty ledger of a person, who gets a secret as well. None: the file is a gateway's.
+        ledger: The empty ledger of a person, who gets a secret as well. None: the file is a
+            gateway's.
 
-        Raises
-        ------
-        DeviceError
-            When the folder is absent or cannot be written.
+        Raises DeviceError when the folder is absent or cannot be written.
         """
         with _making(self.path):
             prefix, folder = f".{self.path.name}.", self.path.parent
@@ -156,17 +146,10 @@ class DeviceFile:
     def transaction(self, *, wipe: bool = False) -> Iterator[sqlite3.Connection]:
         """Open the file for one change. After an exception, nothing was changed.
 
-        Parameters
-        ----------
-        wipe : bool
-            Whether the journal is overwritten when the change is on the disk.
+        wipe: Whether the journal is overwritten when the change is on the disk.
 
-        Raises
-        ------
-        DeviceError
-            When the file is absent, in use for too long, or cannot be written.
-        FormatError
-            When it is something else, damaged or of an unknown version.
+        Raises DeviceError when the file is absent, in use for too long, or cannot be written.
+        Raises FormatError when it is something else, damaged or of an unknown version.
         """
         with _told(self.path), closing(_connected(self.path)) as connection:
             # One journal for all transactions, so that it can be overwritten.
@@ -206,8 +189,8 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version != VERSION:
         raise FormatError(
-            f"device files of version {VERSION} can be read, {path.name} says {version}. Update "
-            "lapwing"
+            f"device files of version {VERSION} can be read, but {path.name} says {version}. "
+            "Update lapwing"
         )
 
 
@@ -282,8 +265,8 @@ def _told(path: Path) -> Iterator[None]:
         advice = (
             "it is in use by another process. Nothing was changed, try again"
             if "locked" in str(error)
-            else f"{error}; nothing was changed. Restore it if it is gone: a new one would forget "
-            "what was spent"
+            else f"{error}. Nothing was changed. Restore the file if it is gone, because a new one "
+            "would forget what was spent"
         )
         raise DeviceError(f"the device's file {path.name} cannot be used: {advice}") from None
     except sqlite3.DatabaseError as error:

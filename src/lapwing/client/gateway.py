@@ -203,7 +203,7 @@ class Gateway:
             ):
                 raise MismatchError(
                     f"the batch group {pile!r} of this epoch was stored with other reports. Give "
-                    "these another name, if they are of other people"
+                    "these another name if they are from other people"
                 )
             for kept, body in found if again else ():
                 if body is None and kept.state != "stored":

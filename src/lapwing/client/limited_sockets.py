@@ -1,7 +1,7 @@
 """Sockets that give up: an answer has a number of bytes and a time, whatever a server does.
 
-Timeouts of HTTP libraries are for each read, so a server that sends a byte now and then keeps a
-device busy as long as it likes. Here the deadline is that of the whole request: of connecting, the
+HTTP libraries apply their timeout to each read, so a server that sends single bytes could keep a
+device busy indefinitely. Here the deadline is that of the whole request: of connecting, the
 handshake, sending, every header, every answer before the answer (1xx) and the body.
 """
 
@@ -145,7 +145,7 @@ def connection_pool(
         except OSError as error:
             raise ArgumentError(
                 "ca_file (or SSL_CERT_FILE) must name a file of certificates in PEM, "
-                f"{Path(ca_file or '').name!r} cannot be read: {error.strerror or 'no PEM'}"
+                f"but {Path(ca_file or '').name!r} cannot be read: {error.strerror or 'no PEM'}"
             ) from None
     return httpcore.ConnectionPool(
         ssl_context=context,

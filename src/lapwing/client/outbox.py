@@ -198,12 +198,8 @@ class Parcel:
     def is_over(self, now: float, date: float | None) -> bool:
         """Return whether the batch has waited long enough.
 
-        Parameters
-        ----------
-        now : float
-            Seconds since 1970 by the device's clock.
-        date : float, optional
-            The same by the clock of the collector that answers.
+        now: Seconds since 1970 by the device's clock.
+        date: The same by the clock of the collector that answers.
 
         Notes
         -----
@@ -232,31 +228,19 @@ def insert(
 ) -> None:
     """Put a batch into the outbox, within a transaction.
 
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        Open transaction of the file.
-    batch : Batch
-        Batch to be stored. Its bytes are sent, every time the same. They are stored encrypted. When
-        they have arrived, their key is overwritten, and nothing that follows from them is kept.
-    epoch : str
-        Name of its epoch.
-    text : str
-        Fingerprint of the text that its people were asked.
-    id : str
-        Random identifier.
-    days : int
-        Days that it waits at least.
-    last : float, optional
-        Seconds since 1970 until which it waits. Default: so many days from now.
-    first : int
-        Number of reports of the group before it. Default: 0.
-    pile : str
-        Name of the batch group that it is a part of. Default: empty, for a device's own answers.
-    collector : str, optional
-        Address of the only collector that gets it. Default: any.
-    token : str, optional
-        Token of its sender. Default: none.
+    connection: Open transaction of the file.
+    batch: Batch to be stored. Its bytes are sent, every time the same. They are stored encrypted.
+        When they have arrived, their key is overwritten, and nothing that follows from them is
+        kept.
+    epoch: Name of its epoch.
+    text: Fingerprint of the text that its people were asked.
+    id: Random identifier.
+    days: Days that it waits at least.
+    last: Seconds since 1970 until which it waits. Default: so many days from now.
+    first: Number of reports of the group before it. Default: 0.
+    pile: Name of the batch group that it is a part of. Default: empty, for a device's own answers.
+    collector: Address of the only collector that gets it. Default: any.
+    token: Token of its sender. Default: none.
     """
     last = last_second(days) if last is None else last
     said = (id, batch.survey, epoch, text, pile, first, batch.reports, days, last)
@@ -316,10 +300,7 @@ def wait_again(connection: sqlite3.Connection, id: str, body: bytes, *, days: in
 def add_token(connection: sqlite3.Connection, batch: OutgoingBatch, token: str) -> None:
     """Store the token of its sender with a batch that waits. One that is stored needs none.
 
-    Raises
-    ------
-    ArgumentError
-        When the batch ended without being stored.
+    Raises ArgumentError when the batch ended without being stored.
     """
     if batch.state not in ("waiting", "stored"):
         raise ArgumentError(
@@ -333,12 +314,7 @@ def add_token(connection: sqlite3.Connection, batch: OutgoingBatch, token: str) 
 
 @dataclass(frozen=True)
 class Outbox:
-    """The batches in a file.
-
-    Parameters
-    ----------
-    file : DeviceFile
-    """
+    """The batches in a file."""
 
     file: DeviceFile
 
@@ -360,14 +336,9 @@ class Outbox:
     ) -> list[str]:
         """Return the ids of batches that may be sent now, those that were tried least first.
 
-        Parameters
-        ----------
-        collector : str
-            Its address.
-        now : float
-            Seconds since 1970.
-        survey, epoch : str, optional
-            Return only the batches of this fingerprint, and of this epoch.
+        collector: Its address.
+        now: Seconds since 1970.
+        survey, epoch: Return only the batches of this fingerprint, and of this epoch.
         """
         with self.file.transaction() as connection:
             # A device of before may have written another spelling of the address.
@@ -388,12 +359,8 @@ class Outbox:
     ) -> dict[str, int]:
         """Return how many batches wait for other collectors, by their addresses.
 
-        Parameters
-        ----------
-        collector : str
-            Address of the collector whose batches are left out.
-        survey, epoch : str, optional
-            Count only the batches of this fingerprint, and of this epoch.
+        collector: Address of the collector whose batches are left out.
+        survey, epoch: Count only the batches of this fingerprint, and of this epoch.
         """
         with self.file.transaction() as connection:
             rows = connection.execute(
@@ -434,20 +401,11 @@ class Outbox:
     def withdraw(self, survey: str | None, epoch: str | None) -> int:
         """Forget the bytes of all that waits, of one survey or of one of its epochs.
 
-        Parameters
-        ----------
-        survey, epoch : str, optional
-            Fingerprint, and name. None: all.
+        survey, epoch: Fingerprint, and name. None: all.
 
-        Returns
-        -------
-        int
-            Number of batches that waited.
+        returns: Number of batches that waited.
 
-        Raises
-        ------
-        ArgumentError
-            When nothing was ever put here under these names.
+        Raises ArgumentError when nothing was ever put here under these names.
         """
         names = {"survey": survey, "epoch": epoch}
         given = {key: name for key, name in names.items() if name is not None}
@@ -473,10 +431,7 @@ class Outbox:
         Only a collector's own answer that a batch is too large may lead here. A collector gives it
         for batches that it does not have, so the new identifiers count no report again.
 
-        Returns
-        -------
-        tuple of str
-            Identifiers of the two. Empty where the batch is not divided.
+        returns: Identifiers of the two. Empty where the batch is not divided.
         """
         with self.file.transaction(wipe=True) as connection:
             row = connection.execute(
@@ -510,13 +465,8 @@ class Outbox:
     def postpone(self, batch: str, reason: str, *, until: float, date: float | None = None) -> None:
         """Note that a batch was tried, why in vain, and from when it may be tried again.
 
-        Parameters
-        ----------
-        batch, reason : str
-        until : float
-            Seconds since 1970.
-        date : float, optional
-            Seconds since 1970 by the clock of the collector that answered. Default: none did.
+        until: Seconds since 1970.
+        date: Seconds since 1970 by the clock of the collector that answered. Default: none did.
         """
         with self.file.transaction() as connection:
             # The least of all: a collector's clock may have been ahead before.

@@ -258,8 +258,8 @@ def load_income() -> CountTable:
     Returns
     -------
     CountTable
-        Whole US dollars from 0 to 524,287; 12% are 0. The people live in chosen areas, so they
-        are no sample of the nation.
+        Whole US dollars from 0 to 524,287. 12% are 0. The people live in chosen areas, so they are
+        no sample of the nation.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def load_hours() -> CountTable:
     Returns
     -------
     CountTable
-        Whole hours from 1 to 99; 46.7% are 40.
+        Whole hours from 1 to 99. 46.7% are 40.
 
     Examples
     --------

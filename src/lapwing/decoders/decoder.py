@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
+from statistics import NormalDist
 from typing import Any, ClassVar, Protocol, TypeVar, cast, get_args
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from lapwing.errors import ArgumentError, UnsupportedChannelError, kind_of
+from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.memoized import memoized
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, flat_shares
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.tally import Kind, Observation
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.signed_estimate import SignedEstimate
-from lapwing.results.steps import (
-    KEY,
-    LEAST_STEPS,
-    MOST_STEPS,
-    flat_shares,
-    preferred_steps,
-    step_numbers,
-)
+from lapwing.results.steps import KEY, step_numbers
 from lapwing.results.uncertainty import Uncertainty
 
 Part = TypeVar("Part")
@@ -194,6 +189,24 @@ def required(part: object, kind: type[Part], refusal: str) -> Part:
     return part
 
 
+def warn_when_weak(estimate: Uncertainty, *, what: str, stacklevel: int) -> None:
+    """Warn when a band of the CDF is so wide that the answer says little about the data."""
+    widest = NormalDist().inv_cdf(0.975) * float(estimate.cdf_deviation("empirical").max())
+    if widest > 0.5:
+        warnings.warn(
+            f"{estimate.reports} reports say little: {what} of the CDF is +-{widest:.2g} at its "
+            "widest. Collect more reports or use fewer bins",
+            WeakAnswerWarning,
+            stacklevel=stacklevel,
+        )
+
+
+LEAST_STEPS = 8
+"""Bins are not merged further: fewer steps show no shape."""
+
+MOST_STEPS = 256
+"""Of a picture 720 points wide each is then three points wide."""
+
 RELATIVE_ERROR = 0.25
 """Of a step's share, in parts of the mean share: what is merged has a larger one."""
 
@@ -243,6 +256,22 @@ def resolved_steps(channel: Channel, reports: int) -> int | None:
         middle = (low + high) // 2
         low, high = (middle, high) if fine(middle) else (low, middle)
     return preferred_steps(bins, low)
+
+
+def preferred_steps(bins: int, most: int) -> int:
+    """Return how many steps to draw where at most so many can be distinguished.
+
+    Steps of equally many bins, unless that would make them half as wide again.
+
+    Examples
+    --------
+    >>> preferred_steps(256, 40), preferred_steps(300, 22), preferred_steps(31, 20)
+    (32, 20, 20)
+    """
+    most = max(min(most, bins), min(LEAST_STEPS, bins))
+    least = max(2 * most / 3, min(LEAST_STEPS, bins))
+    even = (steps for steps in range(most, 0, -1) if bins % steps == 0 and steps >= least)
+    return next(even, most)
 
 
 def step_error(channel: Channel, reports: int, steps: int) -> float:

@@ -1,4 +1,4 @@
-"""Where many reports are processed at once."""
+"""Processing of many reports at once."""
 
 import lazy_loader
 

@@ -1,9 +1,9 @@
 """One thread for the linear algebra of a decode.
 
 Our matrices have at most a few thousand rows. Products of that size gain nothing from several
-threads, and on a machine that does anything else they lose: threads of BLAS wait for each other by
-spinning, so one that is not running holds up all (1024 bins, another process on each of two cores:
-up to 20 times the time of one thread). Whoever wants several cores decodes several tallies.
+threads. On a busy machine they lose, because threads of BLAS wait for each other by spinning, so
+one that is not running delays all. With 1024 bins and another process on each of two cores, they
+take up to 20 times as long as one thread. To use several cores, decode several tallies.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class OneThread(ContextDecorator):
     """A context, or a decorator, in which BLAS uses one thread.
 
     The number belongs to the whole process: other threads of yours that multiply at the same time
-    get one too. It goes back to what it was when the last of those inside has left, so that calls
-    that overlap do not leave it at one.
+    get one too. It is restored when the last caller leaves, so that overlapping calls do not leave
+    it at one.
     """
 
     def __init__(self) -> None:

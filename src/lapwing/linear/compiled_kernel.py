@@ -28,9 +28,9 @@ def _say_that_nothing_is_kept() -> None:
 def compiled(*, inline: Literal["never", "always"] = "never") -> Callable[[Any], Any]:
     """Return a decorator that compiles a loop at its first call. Other threads run alongside it.
 
-    Compiled code is kept alongside the file, or in the user's own cache. An installation that
-    is read-only, of a user without a home, as in a container, has neither: then it is compiled
-    again in every process, which a warning says once.
+    Compiled code is kept alongside the file, or in the user's own cache. A read-only installation
+    of a user without a home, as in a container, has neither. Each process then compiles again and
+    warns once.
 
     inline: "always" for what runs within another loop.
     """

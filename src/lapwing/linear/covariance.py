@@ -16,8 +16,8 @@ from lapwing.linear.operators.operator import as_operator
 class Covariance:
     """``diag(diagonal) + factor diag(signs) factor'``.
 
-    The distributions of counts have this shape (a multinomial is ``diag(g) - g g'``), and keeping
-    it makes exact standard errors of an invertible channel O(size) instead of O(size^2).
+    Covariances of counts have this shape: that of a multinomial is ``diag(g) - g g'``. Keeping it
+    makes exact standard errors of an invertible channel O(size) instead of O(size^2).
 
     diagonal: float64 [size].
     factor: float64 [size, rank].
@@ -91,11 +91,3 @@ class Covariance:
         """
         parts = as_operator(operator).congruence(self.diagonal, self.factor, self.signs)
         return Covariance(*parts)
-
-
-def as_stored(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return columns as a file gives them back, so that a loaded band is the same band.
-
-    Files hold them as float32, one after the other. Sums over them depend on that order.
-    """
-    return np.asfortranarray(columns.astype(np.float32).astype(np.float64))

@@ -234,8 +234,8 @@ class Dictionary:
         """UNIT times the inner product of every curve with a step at each symbol, rounded.
 
         int64 [atoms, points + 1]. The data's inner product is their sum over rows, divided by n.
-        The last column is that of a missing value. It counts as the upper end, where a step has no
-        product with any curve: zeros, but a place that a row can move to like any other.
+        The last column is that of a missing value. It counts as the upper end, where the product of
+        a step with any curve is zero. A row can move there as to any other place.
         """
         return self._products
 

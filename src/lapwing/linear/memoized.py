@@ -17,12 +17,12 @@ Result = TypeVar("Result")
 class Memoized(Generic[Arguments, Result]):
     """A pure function that keeps its latest results.
 
-    ``functools.lru_cache`` may not be used for this: when two keys share a hash and are compared
-    by Python code, as strategies of one size and fractions are, threads tear its list. We have
-    seen it return the result of another key, and crash the interpreter (CPython 3.11; the cause is
-    its issue 94879). Here every look at the table is made alone. The function itself is called
-    outside the lock, so that it may call itself and other threads need not wait. They may then
-    compute one result twice, and all of them get the one that was kept first.
+    ``functools.lru_cache`` is not safe here. When two keys share a hash and Python code compares
+    them, as with strategies of one size and with fractions, threads corrupt its list. We have seen
+    it return the result of another key, and crash the interpreter (CPython 3.11, issue 94879). Here
+    every look at the table is made alone. The function itself is called outside the lock, so that
+    it may call itself and other threads need not wait. They may then compute one result twice, and
+    all of them get the one that was kept first.
 
     function: Pure, with hashable arguments.
     most: Results to keep, at least 1. The one that was not asked for longest goes first.
@@ -87,9 +87,9 @@ else:
         """A property that an instance computes once, without a lock.
 
         That of Python 3.11 computes under one lock for all instances, so threads wait for each
-        other, and a child that is forked meanwhile waits for ever: the thread that holds the lock
-        is not there. Here, as since Python 3.12, two threads may compute one value twice. Both
-        get the one that was kept first.
+        other. A child forked meanwhile never ends, because it has no thread that could release the
+        lock. Here, as since Python 3.12, two threads may compute one value twice. Both get the one
+        that was kept first.
         """
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -31,8 +31,8 @@ class Solution:
 def largest_eigenvalue(apply: Callable[[Vector], Vector], size: int, *, rounds: int = 50) -> float:
     """Return an upper estimate of the largest eigenvalue of a positive matrix.
 
-    Power iteration from a fixed start, times 1.05: the step of a projected gradient only needs
-    a bound, and a start that is not random keeps answers reproducible.
+    Power iteration, times 1.05, because the step of a projected gradient only needs a bound. The
+    fixed start keeps answers reproducible.
     """
     vector = 1 + np.cos(np.arange(size) * 2.399963)  # no common symmetry: the golden angle
     value = 0.0

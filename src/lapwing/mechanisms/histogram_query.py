@@ -21,12 +21,8 @@ from lapwing.protocol.domains.domain import Domain, check_ordered
 class CellStrategy:
     """The counts of cells of neighboring symbols, and of the missing.
 
-    Parameters
-    ----------
-    starts : tuple of int
-        First symbol of every cell, increasing from 0.
-    size : int
-        Symbols.
+    starts: First symbol of every cell, increasing from 0.
+    size: Symbols.
     """
 
     starts: tuple[int, ...]

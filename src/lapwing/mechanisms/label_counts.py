@@ -29,12 +29,8 @@ MOST_SYMBOLS = 2**20
 class CountStrategy:
     """The counts of all symbols as they are: the matrix is the identity.
 
-    Parameters
-    ----------
-    size : int
-        Symbols.
-    steps : int
-        Answers per row.
+    size: Symbols.
+    steps: Answers per row.
     """
 
     size: int
@@ -163,8 +159,8 @@ class LabelCounts(LinearMechanism):
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless every component has the stated loss and privacy guarantee.
 
-        What another library's maker states is not compared with the noise, because the sensitivity
-        of its counts is not known.
+        A guarantee stated for another library's counts is not compared with the noise, because
+        their sensitivity is not known.
 
         Raises
         ------

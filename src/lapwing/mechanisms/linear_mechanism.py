@@ -62,12 +62,8 @@ class Strategy(Protocol):
 class UnitStrategy:
     """Strategy that hides a unit of up to `most` rows instead of one row.
 
-    Parameters
-    ----------
-    strategy : Strategy
-        Of the relation that hides how many rows there are.
-    most : int
-        Largest number of rows of one unit, at least 1.
+    strategy: Of the relation that hides how many rows there are.
+    most: Largest number of rows of one unit, at least 1.
 
     Notes
     -----
@@ -107,12 +103,8 @@ class UnitStrategy:
 class SegmentedStrategy:
     """The same questions about each segment of a table, each segment on its own.
 
-    Parameters
-    ----------
-    strategy : Strategy
-        Of one segment, for the relation that hides how many rows there are.
-    segments : int
-        At least 2. The rows in none of the listed ones are one of them.
+    strategy: Of one segment, for the relation that hides how many rows there are.
+    segments: At least 2. The rows in none of the listed ones are one of them.
 
     Notes
     -----

@@ -46,14 +46,9 @@ _ROUGH = 2**8
 class BlendedStrategy:
     """The square root of the prefix sums with 24 smooth rows below, in whole numbers.
 
-    Parameters
-    ----------
-    bins : int
-        Number of present symbols, at least 64.
-    size : int
-        Number of all symbols. A missing one counts as the upper end in the smooth rows.
-    percent : int
-        Percent of the squared sensitivity that the smooth rows have, in 1..80.
+    bins: Number of present symbols, at least 64.
+    size: Number of all symbols. A missing one counts as the upper end in the smooth rows.
+    percent: Percent of the squared sensitivity that the smooth rows have, in 1..80.
     """
 
     bins: int
@@ -174,10 +169,7 @@ MOST_SMOOTH = 80
 class SquareRootStrategy:
     """The square root of the prefix sums over the symbols of a domain, in whole numbers.
 
-    Parameters
-    ----------
-    size : int
-        Symbols, at least 2.
+    size: Symbols, at least 2.
     """
 
     size: int

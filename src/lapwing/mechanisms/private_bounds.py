@@ -91,7 +91,7 @@ def steps_of(values: Values, *, faults: list[int] | None = None) -> NDArray[np.f
     """Return the step of every value: float64 [n], NaN for a missing one.
 
     Step 0 holds values of at most 2^SMALLEST in size. Step k > 0 holds the values in (2^(k - 1),
-    2^k] times that, and step -k their negatives. The result is exact, also at powers of two.
+    2^k] times that, and step -k their negatives. The result is exact, even at powers of two.
     `faults` gets the positions of values that are no number.
 
     Examples
@@ -167,7 +167,7 @@ def private_bounds(
 
     They come from noisy counts of the powers of two. Public bounds are better, because they cost
     nothing and exclude nobody. The epsilon of private bounds is spent in addition to that of the
-    release that uses them, also when no bounds are found.
+    release that uses them, even when no bounds are found.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def private_bounds(
         summary = count_steps(values, unit=unit, most=most, rng=rng, rows=rows)
         warn_of_rows(rows, SCALES, stacklevel=4)
     if summary.domain != SCALES:
-        raise MismatchError("the exact counts must be of steps. Make them with count_steps")
+        raise MismatchError("the exact counts must come from count_steps")
     people = summary.people if promise.shows_people else None
     warn_of_parameters(promise, promise.guarantee(loss).epsilon, people, stacklevel=3)
     if ledger is None:

@@ -142,7 +142,7 @@ class QuestionDraws:
         """
         counted = counted or self.counted
         if counted not in (self.counted, self.domain):
-            raise MismatchError("the exact counts are of another domain")
+            raise MismatchError("the exact counts have another domain")
         nobody = np.zeros(within(counted).size, dtype=np.int64)
         for numbers, _, noise in self.numbers:
             if isinstance(numbers.question, Quantile):

@@ -31,10 +31,8 @@ HAAR_UNIT = 2**20
 class TreeStrategy:
     """Counts of the nodes of every level below the root, and of the root where people are hidden.
 
-    Parameters
-    ----------
-    cells : tuple of int
-        Number of nodes of every level. Each divides the next, and the last is that of all symbols.
+    cells: Number of nodes of every level. Each divides the next, and the last is that of all
+        symbols.
     """
 
     cells: tuple[int, ...]
@@ -75,10 +73,7 @@ class TreeStrategy:
 class HaarStrategy:
     """Weighted differences of the halves of every node of a binary tree, in whole numbers.
 
-    Parameters
-    ----------
-    size : int
-        Number of symbols. The tree has the next power of two of leaves, of which the last stay
+    size: Number of symbols. The tree has the next power of two of leaves, of which the last stay
         empty.
     """
 

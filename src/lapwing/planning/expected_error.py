@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from lapwing.decoders.decoder import Decoder, decoder_document
-from lapwing.documents import html_of, lines_of
+from lapwing.facts import html_of, lines_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.questions import Mean, Quantile, Question
@@ -71,12 +71,7 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
 def question_error_text(question: Question, error: ErrorByKind, domain: Domain) -> str:
     """Return the expected error of a question, in its unit or in percentage points.
 
-    Parameters
-    ----------
-    question : Question
-    error : ErrorByKind
-        On the columns of :attr:`ExpectedError.questions`.
-    domain : Domain
+    error: On the columns of :attr:`ExpectedError.questions`.
 
     Examples
     --------
@@ -432,7 +427,7 @@ class Recommendation:
                 text += f" ({estimate_text(100 * error.typical, 2)}% of the range)"
             if low != high:
                 text += (
-                    f" averaged over kinds of columns, {low} for the easiest kind; 9 of 10 columns "
+                    f" averaged over kinds of columns, {low} for the easiest kind. 9 of 10 columns "
                     f"of the hardest kind stay below {high}"
                 )
             text = text.replace(" points", " percentage points")

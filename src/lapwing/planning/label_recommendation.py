@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
@@ -26,7 +25,6 @@ from lapwing.planning.defaults import FEW, decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
-from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
@@ -105,22 +103,20 @@ def options(domain: Domain, epsilon: Any) -> list[Option]:
 
 
 def _randomized_response(made: RandomizedResponse) -> Option:
-    noise = _pure(*made._probabilities)
+    noise = _pure(*_operator(made).compound)
     return Option(made, *noise, fixed_total=True, seconds=(1e-8, _decoding(made)))
 
 
 def _subset_selection(made: SubsetSelection) -> Option:
-    own = float(Fraction(made._threshold, WORD))
-    noise = _pure(own, (made._members - own) / (made.domain.size - 1))
+    noise = _pure(*_operator(made).compound)
     each = 6e-10 * made.report_width
     return Option(made, *noise, fixed_total=True, seconds=(each, _decoding(made)))
 
 
 def _hadamard_response(made: HadamardResponse) -> Option:
-    inside, outside = made._probabilities
-    gain = (inside - outside) * made._length / 2
+    codes = _operator(made)
     # A share of 1 / blocks of the reports names a block when all are equally popular.
-    empty = 1 / (made._block_count * gain**2)
+    empty = 1 / (codes.blocks * codes.gain**2)
     once = 4e-7 * made.domain.size + _decoding(made)
     return Option(made, empty, -1.0, fixed_total=False, seconds=(1e-8, once))
 
@@ -138,8 +134,9 @@ def _linear_hashing(made: LinearHashing) -> Option:
 
 def _compressed(made: CompressivePrivatization) -> Option:
     size = made.domain.size
-    own = float(Fraction(made._threshold, WORD))
-    noise = _pure(own, made._near / made.outputs)
+    near, _ = made.balance
+    odds = made.certificate().ratio * near / (made.outputs - near)
+    noise = _pure(float(odds / (1 + odds)), near / made.outputs)
     zipf = 1 / np.arange(1, size + 1)
     squares = float((zipf**2).sum() / zipf.sum() ** 2)
     once = 0.02 + 3e-8 * size * made.outputs
@@ -150,6 +147,11 @@ def _compressed(made: CompressivePrivatization) -> Option:
         seconds=(1e-8, once),
         crosstalk=squares / (made.outputs - 1),
     )
+
+
+def _operator(made: Randomizer) -> Any:
+    """Return the matrix of a randomizer with one block."""
+    return made.channel.blocks[0].operator
 
 
 def _decoding(made: Randomizer) -> float:
@@ -216,10 +218,10 @@ def predicted_errors(
     Notes
     -----
     **Accuracy.** People are drawn from the population, and no report is made. Unbiased shares are
-    Gaussian about theirs with the exact variances, and the real decoder works on them. The tests
-    compare with simulated reports: l1, and the Zipf population, within an eighth. Squared errors of
-    the even and the sparse one depend on rare accidents and are right to about a half. Hadamard
-    response in several blocks is noisier than predicted for labels whose block is popular.
+    Gaussian around the people's, with the exact variances, and the real decoder works on them. The
+    tests compare with simulated reports: l1, and the Zipf population, within an eighth. Squared
+    errors of the even and the sparse one depend on rare accidents and are right to about a half.
+    Hadamard response in several blocks is noisier than predicted for labels whose block is popular.
 
     **Cost.** A few decodes for each population.
     """
@@ -438,9 +440,9 @@ def _reason(chosen: Option, fast: list[Option], every: list[Option], users: int)
     )
     if others:
         listed = ", ".join(f"{ratio:.2f} times as much in {name}" for ratio, name in others)
-        text += f"; {listed}"
+        text += f", and {listed}"
     if len(fast) < len(every):
-        text += f"; {len(every) - len(fast)} of {len(every)} exceed the limits"
+        text += f". Of {len(every)} randomizers, {len(every) - len(fast)} exceed the limits"
     return text + "."
 
 

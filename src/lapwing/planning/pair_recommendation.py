@@ -230,9 +230,9 @@ def recommend_pairs(
 
 
 _REASON = (
-    "multiscale-boxes: boxes of several shapes see both attributes together, strips see one alone, "
-    "and the log-density prior learns from the reports how much the attributes depend on each "
-    "other."
+    "multiscale-boxes: boxes of several shapes measure both attributes together, and strips "
+    "measure one alone. The log-density prior learns from the reports how the attributes depend "
+    "on each other."
 )
 
 

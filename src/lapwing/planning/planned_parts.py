@@ -140,16 +140,10 @@ class CurveRisk:
     ) -> Vector:
         """Return the standard errors of sums of masses, about the respondents: float64 [sums].
 
-        Parameters
-        ----------
-        information : numpy.ndarray
-            float64 [cells, cells], of all reports.
-        prior : LearnedPrior
-            Prior of the column.
-        weights : numpy.ndarray
-            float64 [sums, symbols].
-        people : int
-            Number of respondents.
+        information: float64 [cells, cells], of all reports.
+        prior: Prior of the column.
+        weights: float64 [sums, symbols].
+        people: Number of respondents.
         """
         zero = np.zeros(len(information))
         covariance = Posterior.of(information, zero, prior.mean, prior.covariance).covariance

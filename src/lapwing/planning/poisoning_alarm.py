@@ -1,4 +1,4 @@
-"""Test of whether honest devices can have sent a tally (data poisoning).
+"""Test of whether honest devices could have sent a tally (data poisoning).
 
 Anybody may send a collector any reports. An honest report of a false value can never be detected.
 Under local privacy nothing distinguishes it from that of a person who holds the value. But reports
@@ -113,7 +113,7 @@ class PoisoningAlarm:
 
 @one_thread
 def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
-    """Return whether honest people can have sent a tally.
+    """Return whether honest people could have sent a tally.
 
     randomizer: Randomizer whose channel has a joint distribution that can be simulated: all that
         send codes, bits or sets.
@@ -133,7 +133,7 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     over all distributions p. The weights have the variance v of a count at a first fit. For a
     mixture the chi-square of the group sizes is added. The p-value compares it with that sum at the
     distribution from which the simulated people were drawn, without fitting them. A fit is never
-    further than the truth, so the p-value is conservative, also where shares are zero. There a
+    further than the truth, so the p-value is conservative, even where shares are zero. There a
     simulation that fits every tally again alarms too often, because a fit to noise has fewer zeros
     than the truth. The price is power, which is stated: `visible`.
 

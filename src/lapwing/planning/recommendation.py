@@ -234,9 +234,9 @@ def recommend(
         limit.
     questions : sequence of Question or str, optional
         Questions of :mod:`lapwing.questions` for the result, or their strings. The design then
-        suits them: cells for shares and histograms, a narrow wave for a mean. Other questions get
-        wider intervals. With ``Curve()`` among them, or a mean below epsilon 1, the default design
-        gets half of the people. Default: the whole curve.
+        suits them: cells for shares and histograms, one wave for a mean. Other questions get wider
+        intervals. With ``Curve()`` among them, some of the people report by the default design.
+        Default: the whole curve.
 
     Returns
     -------
@@ -416,7 +416,7 @@ def _for_questions(
     given = [name for name, value in rest.items() if value not in (None, "typical", False)]
     if given:
         raise ArgumentError(
-            f"{given[0]} is about the whole curve, and the questions do not ask for it alone. "
+            f"{given[0]} is about the whole curve, but other questions are asked. "
             "Leave it out" + (", and give users" if "error" in given else "")
         )
     assert users is not None
@@ -678,26 +678,26 @@ def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
     others = [f"{plan.aim(other, people):.2g} of {other}" for other in plan.pairs if other != pair]
     if others:
         text += (
-            f"; its predicted {plan.distance.replace('_', '-')} error is "
+            f". Its predicted {plan.distance.replace('_', '-')} error is "
             f"{plan.aim(pair, people):.2g}, against {' and '.join(others)}"
         )
     domain: Any = plan.domain
     least = shipped().sizes("multiscale-wave")[0]
     if domain.size < least:
         text += (
-            f". A multiscale wave needs {least} symbols, this domain has {domain.size}; from "
-            f"{least} on it is compared, too, and its error may be smaller"
+            f". A multiscale wave needs {least} bins, and this domain has {domain.size}. From "
+            f"{least} on it is also compared, and its error may be smaller"
         )
     cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS // 2
     if cut and plan.epsilon >= EPSILON_FOR_ATOMS:
         text += (
-            f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins: from "
-            f"epsilon {EPSILON_FOR_ATOMS} on such values are then told apart"
+            f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins. From "
+            f"epsilon {EPSILON_FOR_ATOMS} on, such values are then distinguished"
         )
     known = shipped().sheet(pair, shipped().sizes(pair)[-1]).users
     if not known[0] <= people <= known[-1]:
         text += (
-            f". The table was simulated for {known[0]:,} to {known[-1]:,} people; beyond, its "
-            "lines are continued"
+            f". The table was simulated for {known[0]:,} to {known[-1]:,} people, and is "
+            "extrapolated beyond"
         )
     return text + "."

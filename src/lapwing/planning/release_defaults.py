@@ -79,14 +79,15 @@ def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
     ================ ======= ======== =========
 
     Ten columns, eight of them real, were measured with round bins of about 256 and 1024: 10,000
-    people, delta 1e-6, 4 repeats. The error with 256 is that with 1024 times .69 to 1.88 at epsilon
-    1, and times .77 to 2.36 at epsilon 2. The geometric means are 1.07 and 1.18. Values that many
-    people hold exactly gain from 1024 bins, smooth columns lose. So no one number suits both
-    epsilons within 2% on every column. Sites whose epsilons are below 2 and above agree on `bins`.
+    people, delta 1e-6, 4 repeats. The error with 256 is that with 1024 times 0.69 to 1.88 at
+    epsilon 1, and times 0.77 to 2.36 at epsilon 2. The geometric means are 1.07 and 1.18. Values
+    that many people hold exactly gain from 1024 bins, smooth columns lose. So no one number suits
+    both epsilons within 2% on every column. Sites whose epsilons are below 2 and above agree on
+    `bins`.
 
     At epsilon 1 and delta 0, 256 and 1024 bins tie. At epsilon 2 and delta 0, 1024 bins are best.
-    The rule is simpler than these figures in two cases. It has 256 bins also at .1 with delta,
-    where 64 are a little better, and at .5 without delta, where 1024 are.
+    The rule is simpler than these figures in two cases. It has 256 bins at 0.1 with delta, although
+    64 are a little better, and at 0.5 without delta, although 1024 are.
 
     By segment, replace-one, epsilon 1: mean W1 as a share of the range, over three made-up columns.
     The first column is 48 bins with pure epsilon, and 60 bins with delta.
@@ -134,7 +135,7 @@ def mechanism_choice(
     cells are candidates for at most 20 times as many people as the noise in a count deviates by.
     Where Gaussian noise hides a unit with less than a row of deviation (from about epsilon 5 on at
     delta 1e-6), prefix sums alone. A part of the prefix sums' budget may measure 24 polynomials,
-    where there are bins enough. It is half where a sum has noise of 16 people and more (epsilon .2
+    where there are bins enough. It is half where a sum has noise of 16 people and more (epsilon 0.2
     at delta 1e-6), else two fifths.
 
     domain: Domain of the exact counts.

@@ -59,7 +59,7 @@ def simulate(
     ------
     ArgumentError
         When the counts are not whole, negative, of a wrong length or all zero. For a randomizer
-        that must randomize everybody, also when there are more than 10^8 people.
+        that must randomize everybody, or when there are more than 10^8 people.
 
     Notes
     -----

@@ -85,7 +85,7 @@ def _exact(number: Any, name: str = "epsilon", wanted: str = _RANGE) -> Fraction
     if _QUOTIENT.fullmatch(text):
         return Fraction(text)
     if text.lower().lstrip("+-") in ("inf", "infinity", "nan"):
-        why = "; there is no privacy without a finite epsilon" if wanted == _RANGE else ""
+        why = ". There is no privacy without a finite epsilon" if wanted == _RANGE else ""
         raise PrivacyError(name, wanted, text + why)
     if not _DECIMAL.fullmatch(text):
         raise PrivacyError(

@@ -279,7 +279,7 @@ class Guarantee(FromFields):
         if self.unit is not None and (
             not isinstance(self.unit, PrivacyUnit) or self.model != "central"
         ):
-            raise PrivacyError("unit", "must be a PrivacyUnit, and is for the central model")
+            raise PrivacyError("unit", "must be a PrivacyUnit, in the central model only")
         object.__setattr__(self, "summed", tuple(self.summed))
         if any(type(size) is not int or size < 1 for size in self.summed) or (
             self.summed and (sum(self.summed) < 2 or self.model != "central")
@@ -305,11 +305,11 @@ class Guarantee(FromFields):
             promise += f"; {_sum_text(self.summed)}"
         if self.lifetime is not None:
             lifetime = float(self.lifetime)
-            promise += f"; all reports from one device file together: epsilon = {lifetime:g}"
+            promise += f", all reports from one device file together: epsilon = {lifetime:g}"
         return promise if self.standing is None else f"{promise}; {standing_text(self.standing)}"
 
     def marked(self, *standings: Standing | None) -> Guarantee:
-        """Return the guarantee of an output of which this is known, beside what it says itself.
+        """Return the guarantee of an output with these standings, in addition to its own.
 
         Parameters
         ----------

@@ -365,6 +365,14 @@ class Noise(FromFields):
         half = math.expm1(1 / scale)
         return 2 * (half + 1) / half**2
 
+    @property
+    def largest_probability(self) -> float:
+        """Probability of the likeliest noise, 0, to floating point."""
+        scale = float(self.scale)
+        if self.kind == "laplace":
+            return math.tanh(1 / (2 * scale))
+        return math.erf(1 / (2 * math.sqrt(2) * scale))
+
     def check(self) -> None:
         """Raise PrivacyError unless this noise can be drawn exactly, and in bounded time."""
         try:

@@ -16,14 +16,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lapwing.documents import (
-    html_of,
-    opening,
-    parse,
-    read_as,
-    require_plain,
-    sync_folder,
-)
+from lapwing.atomic_files import sync_folder
+from lapwing.documents import opening, parse, read_as, require_plain
 from lapwing.errors import (
     ArgumentError,
     BudgetError,
@@ -33,6 +27,7 @@ from lapwing.errors import (
     MismatchError,
     PrivacyError,
 )
+from lapwing.facts import html_of
 from lapwing.privacy.exact_numbers import LARGEST_GUARANTEE
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee
@@ -603,7 +598,7 @@ class LedgerFile:
     delete. The open file is compared with the file of that name. A replacement is locked before it
     gets the name. A file is overwritten only when it is the file, with the content, that was read.
     So payments at the same time add up, under any names. A payment that was made during another one
-    is kept, also when the file was replaced in between. A file of several hard links is refused.
+    is kept, even if the file was replaced in between. A file of several hard links is refused.
     Replacing one of its names would leave the others with a budget of their own. A copy of the file
     is another ledger. The library cannot know that both pay for the same data.
     `tests/privacy/test_ledger_attacks.py` tries all this.

@@ -47,13 +47,9 @@ class Randomizer(Described, Generic[Collected]):
     derives from these fields, so client and decoder cannot disagree. Inheriting is a convenience:
     any frozen dataclass with these public names is a randomizer.
 
-    Parameters
-    ----------
-    domain : Domain
-        Legal values.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
-        Each class says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
+    domain: Legal values.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
+        Fraction. Each class says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
 
     Notes
     -----
@@ -399,7 +395,7 @@ def refuse(faults: Iterable[Fault]) -> None:
     if fault is not None:
         position = int(fault.positions[0])
         raise ReportError(
-            f"{fault.reason}, the one at position {position} {fault.failure}. "
+            f"{fault.reason}, but the one at position {position} {fault.failure}. "
             "The batch was not counted",
             position=position,
         )
@@ -454,7 +450,7 @@ def fill_reports(
 def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np.uint8]:
     """Return the bytes of a batch that is of this randomizer.
 
-    Raises ArgumentError when it is no batch of reports.
+    Raises ArgumentError when it is not a batch of reports.
     Raises MismatchError when another randomizer made it.
     Raises ReportError when its records have another width.
     """
@@ -465,7 +461,7 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
         )
     if reports.fingerprint != fingerprint:
         raise MismatchError(
-            f"these reports were made by randomizer {reports.fingerprint[:12]}, this one is "
+            f"these reports were made by randomizer {reports.fingerprint[:12]}, but this one is "
             f"{fingerprint[:12]}. Tally them with the survey that asked for them"
         )
     if reports.width != width:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,7 +45,8 @@ from lapwing.protocol.domains.domain import Described, Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
-from lapwing.protocol.messages.tally import Kind, Summed
+from lapwing.protocol.messages.release_identity import IDENTIFIER, SummedRelease, is_stated
+from lapwing.protocol.messages.tally import Kind
 from lapwing.registry import MECHANISMS
 from lapwing.stored_fields import UNSAID, FromFields
 
@@ -56,9 +56,6 @@ LARGEST_ANSWER = 2**62
 
 LARGEST_SUM = 2**63 - 2**12
 """Sums of answers stay below it, also where a float says so."""
-
-IDENTIFIER = re.compile(r"[0-9a-f]{32}")
-"""Identifier of a payment and its draw of noise."""
 
 
 class Mechanism(Described):
@@ -292,10 +289,14 @@ class ReleasePart(Declared, FromFields):
             raise ArgumentError("people", "must be None where their number is secret")
         if not IDENTIFIER.fullmatch(self.identifier):
             raise ArgumentError("identifier", "must be 32 lower-case hex digits")
+        if is_stated(self.identifier) != (self.standing == "stated"):
+            raise ArgumentError(
+                "standing", "must be 'stated' for another library's counts, and for no others"
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Summed, Stored):
+class Release(SummedRelease, Stored):
     """Release of a central mechanism: its noisy answers, which are public.
 
     Releases of different people by one mechanism add with ``+``. Those of the same people, such as
@@ -316,6 +317,9 @@ class Release(Summed, Stored):
     groups : sequence of int
         Number of parts in each group, in the order of the parts. The parts of one group may be of
         the same people, those of two groups are of different people. Default: each part is a group.
+    digests : sequence of str
+        Of a sum: 32 hex digits for each release in it that no other equals by chance. A copy under
+        another identifier is known by them. Default: empty.
 
     See Also
     --------
@@ -346,6 +350,7 @@ class Release(Summed, Stored):
     parts: Sequence[ReleasePart]
     choices: dict[str, Any] = field(default_factory=dict)
     groups: Sequence[int] = ()
+    digests: Sequence[str] = ()
 
     kind: ClassVar[Kind] = "release"
 
@@ -382,6 +387,7 @@ class Release(Summed, Stored):
                 "or more",
             )
         object.__setattr__(self, "groups", groups)
+        self._check_digests(len(self.parts))
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
             raise MismatchError(
@@ -422,6 +428,9 @@ class Release(Summed, Stored):
             summed=self._groups if len(self.parts) > 1 else (),
             standing=weakest_standing(*(part.standing for part in self.parts)),
         )
+
+    def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
+        return [(self.parts[0].noise, self.answers)] if len(self.parts) == 1 else []
 
     @property
     def _groups(self) -> Sequence[int]:
@@ -484,11 +493,8 @@ class Release(Summed, Stored):
 
         Nobody may be in both. Releases of the same people add with :meth:`sum_of`.
 
-        Raises
-        ------
-        MismatchError
-            When the domains, mechanisms or neighbor relations differ, the mechanism is not linear,
-            a part is in both, or a sum does not fit 64 bits.
+        Raises MismatchError when the domains, mechanisms or neighbor relations differ, the
+        mechanism is not linear, a part is in both, or a sum does not fit 64 bits.
         """
         if not isinstance(other, Release):
             return NotImplemented
@@ -502,6 +508,7 @@ class Release(Summed, Stored):
         known = {part.identifier for part in self.parts}
         if known & {part.identifier for part in other.parts}:
             raise MismatchError("the same release is in both. It would count its people twice")
+        digests = self.digests_with(other)
         if self.answers.size != other.answers.size:
             raise MismatchError("releases can be added only when they hold equally many answers")
         # Beyond 64 bits NumPy wraps without a word.
@@ -516,6 +523,7 @@ class Release(Summed, Stored):
             self.answers + other.answers,
             [*self.parts, *other.parts],
             groups=[*self._groups, *other._groups] if self.groups or other.groups else (),
+            digests=digests,
         )
 
     @classmethod
@@ -595,6 +603,7 @@ class Release(Summed, Stored):
             "parts": [part.to_document() for part in self.parts],
             "choices": self.choices,
             **({"groups": list(self.groups)} if self.groups else {}),
+            **({"digests": list(self.digests)} if self.digests else {}),
         }
 
     @classmethod
@@ -619,7 +628,7 @@ class Release(Summed, Stored):
         """
         require_format(document, name="lapwing-release", version=VERSION)
         keys = {"format", "version", "mechanism", "domain", "answers", "parts", "choices"}
-        require(document, keys | (document.keys() & {"groups"}), name="a release")
+        require(document, keys | (document.keys() & {"groups", "digests"}), name="a release")
         answers, parts, choices = document["answers"], document["parts"], document["choices"]
         groups = document.get("groups", [])
         whole = isinstance(answers, list) and isinstance(parts, list) and isinstance(choices, dict)
@@ -643,6 +652,7 @@ class Release(Summed, Stored):
                 [ReleasePart.from_document(part) for part in parts],
                 choices,
                 groups,
+                document.get("digests", ()),
             )
             mechanism.verify(found)
             outputs, held = found.channel.blocks[0].outputs, found.blocks[0].size
@@ -658,7 +668,7 @@ class Release(Summed, Stored):
             ) from None
         if outputs != held:
             raise FormatError(
-                f"the mechanism of this release gives {outputs} answers, it holds {held}"
+                f"the mechanism of this release gives {outputs} answers, but it holds {held}"
             )
         require_spelling(document, found.to_document(), name="the release")
         return found

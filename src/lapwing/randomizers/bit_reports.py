@@ -33,12 +33,8 @@ _AT_ONCE = 2**22
 class BitReports:
     """Reports of a bit for each symbol s, bit ``s % 8`` of byte ``s // 8``. Spare bits are 0.
 
-    Parameters
-    ----------
-    symbols : int
-        Bits of a report.
-    members : int, optional
-        How many of them are 1, when that is the same in every report.
+    symbols: Bits of a report.
+    members: How many of them are 1, when that is the same in every report.
     """
 
     symbols: int

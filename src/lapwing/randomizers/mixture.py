@@ -43,14 +43,10 @@ MOST_GROUPS = 255
 class Component:
     """A randomizer of a mixture, and the share of the people who use it.
 
-    Parameters
-    ----------
-    randomizer : Randomizer
-        Randomizer of the numbers ``0..cells-1``. The size of its domain is `cells`.
-    share : int
-        Probability of the group times 2^32, in 1..2^32.
-    starts : tuple of int, optional
-        First symbol of each cell, increasing from 0. Default: cells that are as equal as can be.
+    randomizer: Randomizer of the numbers ``0..cells-1``. The size of its domain is `cells`.
+    share: Probability of the group times 2^32, in 1..2^32.
+    starts: First symbol of each cell, increasing from 0. Default: cells that are as equal as can
+        be.
     """
 
     randomizer: Randomizer
@@ -88,12 +84,9 @@ def component_groups(
 class Mixture(Randomizer[Collected]):
     """Base class of the mixtures. A concrete one defines its components.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain of the values.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
+    domain: Domain of the values.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
+        Fraction.
 
     Notes
     -----
@@ -263,10 +256,11 @@ class Mixture(Randomizer[Collected]):
 
         absent: Whether groups without a report are yielded.
         """
+        held = np.bincount(data[:, 0], minlength=len(self.groups)).tolist()
         for number, component in enumerate(self.groups):
-            (members,) = np.nonzero(data[:, 0] == number)
-            if not (members.size or absent):
+            if not (held[number] or absent):
                 continue
+            (members,) = np.nonzero(data[:, 0] == number)
             width = component.randomizer.report_width
             # One byte of all reports after the other takes a fraction of the time of whole rows.
             payload = np.empty((members.size, width), dtype=np.uint8)

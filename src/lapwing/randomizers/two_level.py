@@ -1,4 +1,4 @@
-"""The two-level design under many randomizers, and reports that are one code.
+"""The two-level design of many randomizers, whose reports are one integer code.
 
 Every value has a high-probability output set. All these sets have the same size, and an output is
 ``e^epsilon`` times as likely inside the set of a value as outside. In the code an output is "near"
@@ -55,10 +55,7 @@ LARGEST_TABLE = 2**26
 class CodeReports:
     """Reports that are a code in ``0..outputs-1``, in as few whole bytes as hold it.
 
-    Parameters
-    ----------
-    outputs : int
-        Codes that can occur.
+    outputs: Codes that can occur.
     """
 
     outputs: int
@@ -172,12 +169,9 @@ class NearAndFar(Randomizer[Collected]):
 class TwoLevel(NearAndFar[CountTally]):
     """Base class of the two-level randomizers.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain of the values.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
+    domain: Domain of the values.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
+        Fraction.
 
     Notes
     -----

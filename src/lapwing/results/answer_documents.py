@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from lapwing.privacy.guarantee import Standing
-from lapwing.protocol.domains.ranges import Closed, OpenEnd
+from lapwing.protocol.domains.ranges import OpenEnd
 from lapwing.protocol.domains.text_values import Unit
+from lapwing.questions import Share
 from lapwing.results.uncertainty import Kind, Target
 
 PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -27,24 +28,14 @@ RANGE_LIMIT = 4096
 """Symbols up to which errors of ranges are bounded. Beyond, it takes seconds."""
 
 
-class AskedRange(NamedTuple):
-    """A range as somebody typed it, and which of its ends belong to it."""
-
-    low: str | None
-    high: str | None
-    closed: Closed | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class AnswerRequest:
-    """What is asked of a result.
+    """Questions put to a result.
 
     level: Of all intervals, in (0, 1).
     target: Whom they are about. A difference has its own.
     probabilities: Of the quantiles.
-    ranges: The ends of each, as typed in the unit of the values. An end that is None or empty is
-        open. Unless it is said otherwise, the end belongs to a range that belongs to the bins.
-    labels: Labels or values whose shares are asked.
+    shares: Shares of ranges, labels or values, which have a row alongside the answers.
     asks: Questions, or their string forms. Without one the questions of the survey.
     start: From where quantiles on a circle are counted, as typed. Without it a circle has none.
     moments, range_errors, atoms: Whether a document of numbers has mean and standard deviation,
@@ -55,8 +46,7 @@ class AnswerRequest:
     level: float = 0.95
     target: Target = "empirical"
     probabilities: Sequence[float] = PROBABILITIES
-    ranges: Sequence[tuple[str | None, str | None] | AskedRange] = ()
-    labels: Sequence[Any] = ()
+    shares: Sequence[Share] = ()
     asks: Sequence[Any] = ()
     start: str | None = None
     moments: bool = True
@@ -71,7 +61,7 @@ class AnswerRequest:
 
 
 class BandDocument(TypedDict):
-    """What the intervals of a document are."""
+    """Kind and target of the intervals in a document."""
 
     kind: Kind
     target: Target
@@ -121,7 +111,8 @@ class QuestionRow(IntervalRow, BinEnds):
     of `inside` are the bins that its ends cut in two: nobody knows where in them values are. None
     is an open end, also of a bin, the missing symbol, and what does not belong to the question. The
     share is None if an end is `low` or `high` of the domain and in a bin with other values. It may
-    then be anything in its interval, and `reason` says so.
+    then be anything in its interval, and `reason` says so. So it does where a survey did not ask
+    this, and the interval spans half of the range.
     """
 
     question: Literal["range", "share"]
@@ -144,8 +135,8 @@ class CutBin(BinEnds):
 class NumberRow(TypedDict):
     """A number in the unit of the domain with its interval. Texts for dates and times.
 
-    Anything outside the range is None. The end of the range that it is beyond is `above`,
-    `at_least`, `at_most` or `below` for the number, and `high_above` and so on for the ends of its
+    Anything outside the range is None. `above`, `at_least`, `at_most` or `below` then names the end
+    of the range beyond which the number is. `high_above` and so on do so for the ends of its
     interval. `reason` says why a circle has no clear middle, whose mean is None. An interval on a
     circle whose lower end is after the upper one goes round the end of the circle.
     """
@@ -280,7 +271,7 @@ class AnswerDocument(TypedDict):
 
 
 class ResultDocument(TypedDict):
-    """What every result says. The reason says why its rows have none of their numbers.
+    """Keys of every result. The reason says why its rows have none of their numbers.
 
     `about` says whom the intervals are about. `answers` are to what was asked, or else to what the
     survey asks.
@@ -303,7 +294,7 @@ class ResultDocument(TypedDict):
 
 
 class NumbersAnswer(ResultDocument):
-    """What a distribution of numbers says. All but `missing` is of those with a value.
+    """Keys of a distribution of numbers. All but `missing` is of those with a value.
 
     On a circle there are the mean resultant length R and the shares of the four quarters, and
     quantiles only from a start. On a line these are None.
@@ -326,7 +317,7 @@ class NumbersAnswer(ResultDocument):
 
 
 class LabelsAnswer(ResultDocument):
-    """What a distribution of labels says: the largest shares, of all people."""
+    """Keys of a distribution of labels: the largest shares, of all people."""
 
     kind: Literal["labels"]
     missing: ShareRow | None
@@ -336,7 +327,7 @@ class LabelsAnswer(ResultDocument):
 
 
 class HeavyHittersAnswer(ResultDocument):
-    """What a list of frequent values says."""
+    """Keys of a list of frequent values."""
 
     kind: Literal["heavy-hitters"]
     listed: int
@@ -348,7 +339,7 @@ class HeavyHittersAnswer(ResultDocument):
 
 
 class DifferenceAnswer(TypedDict):
-    """What the first of two results has more than the second."""
+    """Keys of a difference: the first result minus the second."""
 
     kind: Literal["difference"]
     reason: str | None
@@ -388,7 +379,7 @@ class ChangeRow(TypedDict):
 
 
 class SeriesAnswer(TypedDict):
-    """What a series says: a row for each week, why weeks are missing, and the changes.
+    """Keys of a series: a row for each week, why weeks are missing, and the changes.
 
     `counted` is "people", or "rows" where a unit of privacy has several. `standing` says why a week
     is not private.

@@ -328,7 +328,7 @@ def _heavy_hitter_facts(answer: HeavyHittersAnswer) -> dict[str, str]:
         facts["listed by chance"] = f"{estimate_text(answer['expected_false'])} values, expected"
     facts["all other values"] = percent(answer["remainder"])
     if any(str(row["label"]).startswith("hash ") for row in answer["shares"]):
-        facts["values"] = "hashes of texts; to score your own texts: decode --candidates FILE"
+        facts["values"] = "hashes of texts. To score your own texts: decode --candidates FILE"
     return facts
 
 

@@ -68,7 +68,7 @@ class AskedNumbers:
         """Refuse what the domain cannot answer."""
         domain, asked = within(self.domain), self.question
         if isinstance(asked, Curve):
-            raise ArgumentError("the curve has no numbers of its own, so it is no part")
+            raise ArgumentError("the curve has no numbers of its own, so it is not a part")
         if not domain.ordered and not (isinstance(asked, Share) and asked.label is not None):
             raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
         if domain.circular and isinstance(asked, Mean | Quantile):
@@ -162,8 +162,8 @@ class AskedNumbers:
     def sensitivity(self) -> Sensitivity:
         """How far one person moves the numbers.
 
-        For a quantile twice the sum over its draws of how far it moves a utility, and what it moves
-        a secret number of people: noise of a scale costs that over the scale.
+        For a quantile, this is twice the change of a utility, summed over its draws, plus the
+        change of a secret number of people. Noise of a scale costs that over the scale.
         """
         rows = 1 if self.promise.unit is None else self.promise.unit.most
         replaced = 1 + (self.promise.neighbors == "replace-one")

@@ -50,13 +50,13 @@ class Atom:
 
     left, right: Where it is: the same number for a declared atom and for whole numbers, the ends of
         its bin for a found one.
-    share: Of the people, in [0, 1]. For a detected atom: what its bin holds beyond what the bins
-        around it suggest, by the estimate that its interval is about, because a smoothed one
-        spreads over the neighbors what a bin holds alone.
+    share: Of the people, in [0, 1]. For a detected atom: the excess of its bin over what
+        the bins around it suggest. It comes from the estimate that its interval is about, because a
+        smoothed one would spread the mass of a bin over its neighbors.
     low, high: 95% interval of the share. None without an error distribution. The interval of a
-        detected one reaches from what stands out for certain to the whole bin, because nobody knows
-        what else is in its bin. The lower end allows its bin twice what the bins around it suggest.
-        It also allows for the luck that helps to find what just stands out.
+        detected one reaches from the excess that is certain to the whole bin, because its bin may
+        hold other values. The lower end allows its bin twice what the bins around it suggest. It
+        also corrects for selection, because a mass found by chance looks larger than it is.
     declared: By the domain. Otherwise found.
     """
 
@@ -119,7 +119,7 @@ def find_atoms(
 
 @dataclass(frozen=True, eq=False)
 class Excess:
-    """What detected atoms hold beyond what is around them, with the luck that it took to find them.
+    """Intervals of detected atoms beyond their surroundings, corrected for selection.
 
     share, deviation: float64 [found]: estimates and their standard errors.
     least: float64 [found]: the smallest estimates with which they would have been found, whatever
@@ -137,10 +137,10 @@ class Excess:
 
         Notes
         -----
-        Given that it was found, an estimate is normal, but above `least`. The lower end is the
-        share at which so large an estimate has a probability of ``(1 - level) / 2`` then: it
-        covers as often as it says among those found (Lee et al. 2016). The upper end is the usual
-        one. Having been found moves it only down.
+        An estimate that was detected is Gaussian, conditional on being above `least`. The lower end
+        is the share at which so large an estimate has the conditional probability ``(1 - level) /
+        2``. So intervals have their coverage among the detected ones (Lee et al. 2016). The upper
+        end is the usual one, because selection could only move it down.
         """
         from scipy.special import log_ndtr  # slow to import
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from lapwing.declared import Between, excludes, requirement
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.results.rounding import exact_text
@@ -28,12 +29,10 @@ _ROUNDED_SHARES = 1e-9
 
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level is in (0, 1)."""
-    if not isinstance(level, Real) or not 0 < level < 1:
+    if excludes(Between, level):
         typed = isinstance(level, Real) and 50 <= level < 100
         percentage = f"; write {exact_text(float(level) / 100)}" if typed else ""
-        raise ArgumentError(
-            "level", "must be greater than 0 and less than 1", f"{level!r}{percentage}"
-        )
+        raise ArgumentError("level", f"must be {requirement(Between)}", f"{level!r}{percentage}")
 
 
 def check_kind(kind: Kind, target: Target) -> None:

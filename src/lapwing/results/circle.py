@@ -22,8 +22,8 @@ LEAST_LENGTH = 1e-9
 """A mean resultant length that is zero but for rounding."""
 
 NEEDS_START = (
-    "on a circle a quantile needs start=, the point from which values are counted round the "
-    "circle; choose one where few values are, such as start={}"
+    "on a circle a quantile needs start=, the point from which values are counted. Choose a point "
+    "with few values near it, such as start={}"
 )
 
 

@@ -1,4 +1,4 @@
-"""What an answer counts: people, or with a unit of privacy the rows of its units."""
+"""The unit of counts: people, or rows if there is a unit of privacy."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
         rows = unit.most * _times_counted(guarantee)
         most, name = f", at most {rows} of each {unit.name}", unit.name
     return (
-        f"{'the population' if about_all else f'the {number}counted rows{most}'}; they may be too "
+        f"{'the population' if about_all else f'the {number}counted rows{most}'}. They may be too "
         f"narrow or too wide{'' if about_all else ' for the population'}, because rows of one "
         f"{name} are alike"
     )

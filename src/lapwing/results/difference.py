@@ -370,16 +370,11 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
     ) -> Curves | Bars:
         """Return the difference with its bands, as plain data: of the CDFs, or of the shares.
 
-        Parameters
-        ----------
-        level : float
-            Of the bands.
-        names : (str, str), optional
-            Of the two, for the labels.
-        limits : (float, float), optional
-            Of the axis of the values, in the numbers of the unit.
+        level: Of the bands.
+        names: Of the two, for the labels.
+        limits: Of the axis of the values, in the numbers of the unit.
         """
-        label = "{} less {}".format(*names or ("first", "second"))
+        label = "{} minus {}".format(*names or ("first", "second"))
         domain = self.first.domain
         if not domain.ordered:
             gaps = self.first.mass - self.second.mass
@@ -430,7 +425,8 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
             curves = self.first.cumulative, self.second.cumulative
             beyond = not_shown(self.first.domain, curves, limits)
         about = None if self._error_laws() is None else f"intervals about {self._about}"
-        return "\n".join(filter(None, (people, promise, about, beyond)))
+        said = "; ".join(filter(None, (people, about)))
+        return "\n".join(filter(None, (said, promise, beyond)))
 
     def _pictures(
         self,

@@ -195,7 +195,7 @@ class DifferenceIntervals:
         """
         check_level(level)
         if np.ndim(probability):
-            raise ArgumentError("a quantile interval is of one probability, got several")
+            raise ArgumentError("a quantile interval takes one probability, got several")
         one, two = self.first._present_uncertainty, self.second._present_uncertainty
         if one is None or two is None:
             return None

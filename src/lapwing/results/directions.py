@@ -1,12 +1,12 @@
 """Intervals on a circle: the mean direction, the mean resultant length R, and quantiles.
 
-The mean direction is that of the mean resultant vector, the mean of (cos, sin) of the angles
-(Mardia and Jupp, "Directional Statistics", Wiley 2000, section 2.2). Both are sums over the masses
-of the bins, so their covariance follows exactly from that of the masses.
+The mean direction is that of the mean resultant vector, the mean of (cos, sin) of the angles. See
+Mardia and Jupp, "Directional Statistics", Wiley 2000, section 2.2. Both components are sums over
+the masses of the bins, so their covariance follows exactly from that of the masses.
 
-All intervals hold whatever the values do inside their bins (:mod:`lapwing.results.intervals`). For
-a direction t, the mean component along t lies between the sum with every value of a bin where its
-cosine is least and that with every value where it is largest.
+All intervals hold wherever values are inside their bins (:mod:`lapwing.results.intervals`). The
+mean component along a direction is between two sums, with every value where its cosine is smallest
+in its bin, or largest.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ class MeanDirection:
 
     angle: At the center of the error distribution.
     before, after: How far the interval reaches to either side, in 0..pi.
-    inside_before, inside_after: What of that is because nobody knows where in their bins values
-        lie.
+    inside_before, inside_after: The part due to the unknown places of values inside their bins.
     length: The interval of R, in [0, 1].
     """
 
@@ -80,11 +79,11 @@ def mean_direction(law: Uncertainty, domain: Domain, level: float) -> MeanDirect
 
     Notes
     -----
-    The interval of the direction inverts a test, as Fieller's of a ratio (1954): it holds each
-    direction for which the component of the mean resultant across it may be zero. Its level is
-    exact for normal errors. Whether R may be zero is a question about two components at once, so
-    it is asked of the confidence ellipse of the vector, which holds with the level if its radius is
-    ``sqrt(-2 ln(1 - level))`` standard deviations.
+    The interval of the direction inverts a test, as Fieller's of a ratio (1954). It contains each
+    direction for which the perpendicular component of the mean resultant may be zero. Its level is
+    exact for Gaussian errors. Whether R may be zero involves both components, so it is decided by
+    the confidence ellipse of the vector. The ellipse has the level if its radius is ``sqrt(-2 ln(1
+    - level))`` standard deviations.
     """
     check_level(level)
     circle = Circle.of_domain(domain)
@@ -171,9 +170,8 @@ def shift_interval(
 
     Notes
     -----
-    Contributions of the noise add in squares, those of the insides of the bins do not
-    (Zou and Donner, "Construction of confidence limits about effect measures", Statistics in
-    Medicine 27, 2008).
+    Contributions of the noise add in squares. Those of places inside bins do not (Zou and Donner,
+    "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008).
     """
     turn = circle.length / (2 * math.pi)
     noise = [
@@ -208,8 +206,8 @@ def quantile_arc(
 
     Notes
     -----
-    Inverts the band of the CDF that begins at `start`. Where that is inside a bin, nobody knows how
-    many of its values come first: the lower end is that of all, the upper end that of none.
+    Inverts the band of the CDF that begins at `start`. If that is inside a bin, the number of its
+    values before it is unknown. The lower end assumes all of them, the upper end none.
     """
     circle = Circle.of_domain(domain)
     assert circle is not None

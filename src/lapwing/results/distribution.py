@@ -18,7 +18,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain, one_for_each_symbol, require_domain
 from lapwing.protocol.domains.domain_answers import (
     to_places,
     to_points,
@@ -47,7 +47,6 @@ from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import (
     counts_of_values,
     drawn_values,
-    one_for_each_symbol,
     share_symbol,
 )
 from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few
@@ -221,7 +220,15 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
     @cached_property
     def cumulative(self) -> Cumulative:
-        """CDF among those whose value is present, in plain numbers. DomainError for categories."""
+        """CDF among those whose value is present, in plain numbers. DomainError for categories.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
+        >>> round(ages.cumulative.moment(2))
+        1533
+        """
         if self.mass[: self.domain.left.size].sum() <= 0:
             raise ArgumentError(
                 "all mass is on missing values, so there is no CDF. "
@@ -248,6 +255,13 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         ------
         DomainError
             When the domain has categories, or a point cannot be read in its unit.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
+        >>> float(ages.pdf(35))
+        0.05
         """
         return self.cumulative.density(to_points(points, unit=self.domain.unit))
 
@@ -428,6 +442,13 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         See Also
         --------
         lapwing.results.Cumulative.moment : Mean of any power of the values.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
+        >>> round(ages.variance(), 2)
+        127.08
         """
         self._warn_when_limited()
         return self.cumulative.variance
@@ -442,6 +463,13 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
             Standard deviation, in the unit of the domain: of times in seconds. On a circle it is
             ``sqrt(-2 ln R)`` radians, converted to this unit. R is the mean resultant length,
             ``cumulative.resultant_length``. For R = 0 it is infinite.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
+        >>> round(ages.std(), 2)
+        11.27
         """
         self._warn_when_limited()
         return self.cumulative.std
@@ -484,15 +512,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         check_whole("size", size, low=0, high=2**40, error=ArgumentError)
         return drawn_values(self.domain, self.mass, size, generator_of(rng))
 
-    def _in_numbers(self) -> Distribution:
-        """Return the same distribution of plain numbers: of days, or of seconds.
-
-        All of its answers are floats, to calculate with.
-        """
-        if self.domain.unit == "number":
-            return self
-        return replace(self, domain=replace(self.domain, unit="number"))  # type: ignore[type-var]
-
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
         """Values that many people hold exactly, from left to right. It is empty for categories.
@@ -501,13 +520,16 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         that stands out of the bins around it by more than the noise. In a column without atoms none
         is detected with a probability of 99%. The CDF stays linear inside the bin of a detected
         atom, because no report says where in the bin it is.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> dollars = lw.Interval(0, 100, bins=10, atoms=[0])
+        >>> zero, = lw.Distribution.of_values([0, 0, 30, 80], dollars).atoms
+        >>> zero.right, zero.share
+        (0.0, 0.5)
         """
         return () if is_small(self) else atoms_at(self, 0.95)
-
-    @property
-    def _missing_share(self) -> float:
-        """Share of people whose value is missing. 0 when the domain declares no such symbol."""
-        return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
 
     @unless_few
     def share(self, label: Any, *, among: Among = "all") -> float:

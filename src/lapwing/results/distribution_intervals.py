@@ -20,7 +20,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
-from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
+from lapwing.protocol.domains.ranges import Closed, Span, end_symbol, held_values, to_spans
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve, Question
 from lapwing.results.answer_documents import AnswerDocument
@@ -91,6 +91,13 @@ class DistributionIntervals:
         They are among the people whose value is in the range, as ``numpy.histogram`` counts them.
         The entries of `mass` for missing values and for values outside are left out. Use it with a
         distance of your own. Atoms have entries among the bins, in the order of the values.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 60, bins=3))
+        >>> ages.bin_mass
+        array([0.  , 0.75, 0.25])
         """
         inside = self.mass[bins_of(self.domain)]
         if not inside.sum() > 0:
@@ -255,7 +262,13 @@ class DistributionIntervals:
         >>> print(f"{low:.1%} to {high:.1%}")
         59.2% to 60.2%
         """
-        spans = to_spans(low, high, self.domain, closed)
+        return self._spans_interval(
+            to_spans(low, high, self.domain, closed), level=level, target=target
+        )
+
+    def _spans_interval(
+        self, spans: Sequence[Span], *, level: float, target: Target
+    ) -> tuple[float, float] | None:
         error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
@@ -296,6 +309,16 @@ class DistributionIntervals:
         On a circle it inverts a test, as Fieller's interval of a ratio does.
 
         **Cost.** O(bins times the rank of the covariance).
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages, bins = [25] * 400 + [45] * 600, lw.Interval(0, 100, bins=50)
+        >>> rng = lw.seeded(1)  # for this example only
+        >>> published = lw.release(ages, bins, epsilon=1, neighbors="replace-one", rng=rng)
+        >>> low, high = published.distribution.mean_interval()
+        >>> print(f"{low:.1f} to {high:.1f}")
+        35.2 to 39.6
         """
         direction = direction_of(self, level, target)
         if direction is not None:
@@ -344,6 +367,16 @@ class DistributionIntervals:
         added on both sides.
 
         **Cost.** O(bins times the rank of the covariance).
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages, bins = [25] * 400 + [45] * 600, lw.Interval(0, 100, bins=50)
+        >>> rng = lw.seeded(1)  # for this example only
+        >>> published = lw.release(ages, bins, epsilon=1, neighbors="replace-one", rng=rng)
+        >>> low, high = published.distribution.variance_interval()
+        >>> print(f"{low:.1f} to {high:.1f}")
+        46.0 to 173.7
         """
         if self.cumulative.circle is not None:
             raise refuse_on_circle("variance")
@@ -417,7 +450,7 @@ class DistributionIntervals:
             return to_interval(circle_from(self.domain, start)[0].arc(*places), self.domain)
         value = self.cumulative.quantile(probability)  # refuses what is no probability, and labels
         if value.ndim:
-            raise ArgumentError("a quantile interval is of one probability, got several")
+            raise ArgumentError("a quantile interval takes one probability, got several")
         band = self.confidence_band(level, kind=kind, target=target)
         if band is None:
             return None
@@ -431,7 +464,7 @@ class DistributionIntervals:
         _, begin = circle_from(self.domain, start)
         value = self.cumulative.turned(begin).quantile(probability)
         if value.ndim:
-            raise ArgumentError("a quantile interval is of one probability, got several")
+            raise ArgumentError("a quantile interval takes one probability, got several")
         law = self._present_uncertainty
         if law is None:
             return None

@@ -11,13 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.docstrings import inherits
-from lapwing.documents import (
-    Stored,
-    html_of,
-    lines_of,
-    nearest,
-)
+from lapwing.documents import Stored, nearest
 from lapwing.errors import ArgumentError
+from lapwing.facts import html_of, lines_of
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.results.answer_documents import AnswerRequest
@@ -44,8 +40,8 @@ from lapwing.stored_fields import FromFields, StoredArray
 _NUMBER_LIMIT = 1e100
 
 METHOD = (
-    "normal interval about the unbiased share; 'simultaneous' is Bonferroni's over all values "
-    "searched, so it stays honest for values that are listed because they came out large"
+    "Gaussian interval about the unbiased share. 'simultaneous' applies Bonferroni's correction "
+    "over all values searched, so it covers even values that are listed because they came out large"
 )
 
 
@@ -394,12 +390,8 @@ class HeavyHitters(FromFields, Stored):
     def _picture(self, *, level: float = 0.95, target: Target = "empirical") -> Bars:
         """Return the largest shares with their simultaneous intervals, as plain data.
 
-        Parameters
-        ----------
-        level : float
-            Of the intervals.
-        target : {"empirical", "population"}
-            Whom they are about.
+        level: Of the intervals.
+        target: {"empirical", "population"}. Whom they are about.
         """
         heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level, target=target)
         shown = slice(heights.size)

@@ -2,10 +2,10 @@
 
 All rest on the error distribution that was computed when the tally was decoded, and all follow one
 rule: an interval holds whatever the values do *inside* their bins, because no report says anything
-about that. So a range that ends inside a bin is bounded from below by the whole bins in it and
-from above by all bins that it touches, and a mean reaches from all values at the left ends of
-their bins to all values at the right ends. Where the ends of a range are edges, where symbols
-are whole numbers, and in the limit of many bins, this widens nothing.
+about that. So a range that ends inside a bin is bounded from below by its whole bins, and from
+above by all bins that it touches. A mean reaches from all values at the left ends of their bins to
+all at the right ends. Where the ends of a range are edges, where symbols are whole numbers, and in
+the limit of many bins, this widens nothing.
 """
 
 from __future__ import annotations
@@ -125,10 +125,10 @@ def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | 
     None without any.
 
     Where a band comes from a posterior, the prior behind its simultaneous kind is the wider one. A
-    single bin needs it: on a column of atoms (hours of work, 200 bins, a multiscale wave, 40
-    simulated tallies) 95% intervals of the shares of six atoms cover 70 to 98% at epsilon 1 and
-    85 to 98% at 2 under the narrower prior, 88 to 98% under the wider one, whose intervals are
-    at most 20% wider. Sums over many bins hardly differ. An exact linear band has one error
+    single bin needs it, as measured on a column of atoms (hours of work, 200 bins, a multiscale
+    wave, 40 simulated tallies). Under the narrower prior, 95% intervals of the shares of six atoms
+    cover 70 to 98% at epsilon 1, and 85 to 98% at 2. Under the wider one they cover 88 to 98% and
+    are at most 20% wider. Sums over many bins hardly differ. An exact linear band has one error
     distribution for all.
     """
     return None if uncertainty is None else uncertainty.about("simultaneous", target)
@@ -208,9 +208,9 @@ def variance_interval(
     Notes
     -----
     The variance of the middles of the bins is ``sum(m c^2) - (sum(m c))^2``, with the gradient
-    ``(c - mean)^2`` in the masses m (delta method). A value differs from the middle of its bin
-    by at most half its width h, and standard deviations obey the triangle inequality, so that of
-    the values is within ``sqrt(sum(m h^2))`` of that of the middles.
+    ``(c - mean)^2`` in the masses m (delta method). A value differs from the middle of its bin by
+    at most half the bin's width, h. By the triangle inequality, the standard deviation of the
+    values is within ``sqrt(sum(m h^2))`` of that of the middles.
     """
     middle = (left + right) / 2
     mean = functional(error_law, middle).value
@@ -236,13 +236,13 @@ def range_error_bounds(curve: Cumulative, band: Band, *, width: float | None) ->
     Notes
     -----
     A range is a difference of two points of the CDF. So its error is at most twice the
-    Kolmogorov-Smirnov distance, and on average over even ends at most twice the Wasserstein-1
-    distance on a domain of length 1 (Zhao et al. 2026, section 3.1). Ends of ranges of width a
-    keep away from one end of the domain each, so for them the average is at most
-    ``2 W1 / (1 - a)``, and ``W1 / (1 - a)`` from a = 1/2 on, where no point is an end of both
-    kinds. Both distances are bounded by the band: inside a bin the truth rises from at least the
-    lower curve at its left end to at most the upper curve at its right end, and what can lie
-    between a line and these is convex, so the mean of its two ends bounds its integral.
+    Kolmogorov-Smirnov distance. On average over even ends it is at most twice the Wasserstein-1
+    distance on a domain of length 1 (Zhao et al. 2026, section 3.1). Both ends of a range of width
+    a are at least a from an end of the domain. So the average of such ranges is at most ``2 W1 / (1
+    - a)``. From a = 1/2 on it is at most ``W1 / (1 - a)``, because no point is an end of both
+    kinds. The band bounds both distances. Inside a bin the truth is at least the lower curve at the
+    left end and at most the upper one at the right end. The possible distance from a line is convex
+    there, so the mean of its two ends bounds its integral.
     """
     if width is not None and not 0 < width < 1:
         raise ArgumentError("width", "must be between 0 and 1, a share of it", str(width))

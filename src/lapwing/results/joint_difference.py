@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from lapwing.results.comparable import People
+    from lapwing.results.uncertainty import Target
 
 
 class JointAnswers(Protocol):
@@ -90,3 +94,51 @@ class JointDifference:
             As of two distributions of different people.
         """
         return self.first.marginal(axis).difference(self.second.marginal(axis), people="different")
+
+    def plot(
+        self,
+        *,
+        level: float = 0.95,
+        names: tuple[str, str] = ("first", "second"),
+        people: People = "different",
+        target: Target = "population",
+        figure: Any = None,
+    ) -> Any:
+        """Plot a map of the differences above the differences of both attributes alone.
+
+        A block of the map is outlined and has its number where its interval leaves zero out.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of intervals, in (0, 1). Default: 0.95.
+        names : (str, str)
+            Names of the two, used in texts. Default: "first" and "second".
+        people : {"different", "same"}
+            Whether nobody contributed to both. Default: "different".
+        target : {"population", "empirical"}
+            Whom the intervals are about. Default: "population".
+        figure : matplotlib.figure.Figure, optional
+            Where to draw. Default: a new figure of pyplot.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        MissingExtraError
+            When matplotlib is not installed.
+        """
+        from lapwing.results.joint_difference_plotting import draw_joint_difference
+
+        return draw_joint_difference(
+            self.first,
+            self.second,
+            level=level,
+            names=names,
+            people=people,
+            target=target,
+            figure=figure,
+        )

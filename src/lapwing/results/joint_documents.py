@@ -17,7 +17,7 @@ from lapwing.results.uncertainty import Target
 
 @dataclass(frozen=True, kw_only=True)
 class JointRequest:
-    """What is asked of a joint distribution.
+    """Questions put to a joint distribution.
 
     level: Of all intervals, in (0, 1).
     target: Whom they are about. A posterior holds for both.
@@ -93,12 +93,13 @@ class JointQuestionRow(TypedDict):
 
 
 class JointAnswer(TypedDict):
-    """What two attributes together say. Intervals are pointwise.
+    """Answers about two attributes. Intervals are pointwise.
 
     Each of `marginals` is the document of one attribute alone.
-    `quantiles` has the quartiles of each ordered axis in slices of the people along the other one,
-    `labels` a density for each of the largest labels of an axis without order, and `joint` the
-    distribution with its posterior draws, where it was asked for.
+    `quantiles` has the quartiles of each ordered axis in slices of the people along the other one.
+    `labels` has a density for each of the largest labels of an axis without order. `joint` is the
+    distribution with its posterior draws, if requested. `caution` says where
+    differences between conditions are estimated too small.
     """
 
     kind: Literal["joint-distribution"]
@@ -119,12 +120,13 @@ class JointAnswer(TypedDict):
     mutual_information: MeasureRow
     quantiles: dict[str, list[SliceRow]]
     labels: list[LabelCurve] | None
+    caution: str | None
     questions: list[JointQuestionRow]
     joint: NotRequired[dict[str, Any]]
 
 
 class JointDifferenceAnswer(TypedDict):
-    """What the first of two joint distributions has more than the second.
+    """The first of two joint distributions minus the second.
 
     `map` has the differences of the shares of blocks, with pointwise intervals. Each of `marginals`
     is the document of the difference of one attribute.

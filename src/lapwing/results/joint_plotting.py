@@ -148,7 +148,7 @@ class ShownAxis:
         if self.axis.log:
             getattr(ax, f"set_{line}scale")("log")
         set_ticks(place, self.axis)
-        _thin(place, self.axis, most)
+        thin(place, self.axis, most)
         getattr(ax, f"set_{line}lim")(self.edges[0], self.edges[-1])
 
 
@@ -208,7 +208,7 @@ def _quantiles_along(joint: Any, number: int, rows: Any, level: float, figure: A
     of, by = joint.domain.domains[number], joint.domain.domains[1 - number]
     name, other = _both(joint, number)
     along = ShownAxis.of(other, by, [joint.marginal(other).mass])
-    figure = _figure(figure, (7.2, 4.2))
+    figure = figure_for(figure, (7.2, 4.2))
     ax = figure.subplots()
     starts, ends = np.array(rows["from"][::3]), np.array(rows["to"][::3])
     if along.axis.whole:
@@ -249,7 +249,7 @@ def _quantiles_by_label(joint: Any, number: int, rows: Any, level: float, figure
     name, other = _both(joint, number)
     labels, shares = rows["label"][::3], np.array(rows["share"][::3])
     kept = largest(shares, _LABELS)
-    figure = _figure(figure, (7.2, 1.7 + 0.36 * kept.size))
+    figure = figure_for(figure, (7.2, 1.7 + 0.36 * kept.size))
     ax = figure.subplots()
     known, reached = joint.uncertainty is not None, []
     for place, (_, label, color, _, marker) in enumerate(_QUARTILES):
@@ -260,7 +260,7 @@ def _quantiles_by_label(joint: Any, number: int, rows: Any, level: float, figure
         if known:
             ax.hlines(at, low, high, color=color, linewidth=2.5, alpha=0.4)
             reached += [low, high]
-    ax.set_yticks(np.arange(kept.size), [_short(labels[one]) for one in kept])
+    ax.set_yticks(np.arange(kept.size), [short_label(labels[one]) for one in kept])
     ax.set_ylim(kept.size - 0.5, -0.5)
     _dress_values(ax, "x", of, np.concatenate(reached))
     ax.set_xlabel(plain(name))
@@ -276,7 +276,7 @@ def _quantiles_by_label(joint: Any, number: int, rows: Any, level: float, figure
 def _maps(joint: Any, level: float, figure: Any) -> Any:
     """Draw the map of shares with contours and marginals, and the map of uncertainty."""
     known = joint.uncertainty is not None
-    figure = _figure(figure, (7.2, 4.2) if known else (5.2, 4.6))
+    figure = figure_for(figure, (7.2, 4.2) if known else (5.2, 4.6))
     widths = (5, 1, 5) if known else (5, 1)
     grid = figure.add_gridspec(2, len(widths), width_ratios=widths, height_ratios=(1.1, 5))
     both = [
@@ -358,7 +358,7 @@ def _by_label(joint: Any, number: int, level: float, figure: Any) -> Any:
     kept = largest(shares[: len(labels.listed)], PANELS)
     columns = _COLUMNS.get(kept.size, 3)
     rows = -(-kept.size // columns)
-    figure = _figure(figure, (7.2, 1.3 + 1.45 * rows))
+    figure = figure_for(figure, (7.2, 1.3 + 1.45 * rows))
     panels = figure.subplots(
         rows, columns, sharex=True, sharey=True, squeeze=False, gridspec_kw={"wspace": 0.06}
     ).ravel()
@@ -409,7 +409,7 @@ def _label_table(joint: Any, level: float, figure: Any) -> Any:
         kept.append(largest(shares, _LABELS))
         names.append(
             [
-                _short(axis.listed[one]) if one < len(axis.listed) else "(missing)"
+                short_label(axis.listed[one]) if one < len(axis.listed) else "(missing)"
                 for one in kept[-1]
             ]
         )
@@ -417,7 +417,7 @@ def _label_table(joint: Any, level: float, figure: Any) -> Any:
     down = int(sum(map(len, names[1])) > sum(map(len, names[0])))
     across = 1 - down
     size = 1.6 + 0.3 * kept[down].size
-    figure = _figure(figure, (7.2, min(max(size, 2.6), 9.0)))
+    figure = figure_for(figure, (7.2, min(max(size, 2.6), 9.0)))
     ax = figure.subplots()
     cells = np.ix_(*kept)
     table = joint.table[cells]
@@ -474,7 +474,8 @@ _KEYS = ("quantile", "low", "high")
 """Columns of the table of quantiles that are drawn."""
 
 
-def _figure(figure: Any, size: tuple[float, float]) -> Any:
+def figure_for(figure: Any, size: tuple[float, float]) -> Any:
+    """Return the figure that is given, that made by what is given, or a new one of pyplot."""
     if callable(figure):
         return figure(size)
     if figure is not None:
@@ -491,7 +492,7 @@ def _both(joint: Any, number: int) -> tuple[str, str]:
     return joint.domain.names[number], joint.domain.names[1 - number]
 
 
-def _short(label: Any) -> str:
+def short_label(label: Any) -> str:
     """Return a label as it is drawn."""
     text = str(label)
     return plain(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
@@ -508,7 +509,7 @@ def _title(label: Any, share: float, columns: int) -> str:
 
 
 def largest(shares: Vector, most: int) -> Whole:
-    """Return the labels of the largest shares above zero, in their own order; one at least."""
+    """Return the labels of the largest shares above zero, at least one, in their own order."""
     order = np.argsort(-shares, kind="stable")[:most]
     held = order[shares[order] > 0]
     return np.sort(held if held.size else order[:1])
@@ -563,7 +564,7 @@ def _beyond(rows: Any, name: str, axis: Any) -> str | None:
     return f"{name} beyond the range is drawn at its end"
 
 
-def _thin(line: Any, axis: Axis, most: int) -> None:
+def thin(line: Any, axis: Axis, most: int) -> None:
     """Leave so many places with values on an axis of matplotlib that they do not touch."""
     from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, MultipleLocator
 
@@ -600,7 +601,7 @@ def _dress_values(ax: Any, line: str, domain: Any, reached: Vector) -> None:
         getattr(ax, f"set_{line}scale")("log")
     place = getattr(ax, f"{line}axis")
     set_ticks(place, shown)
-    _thin(place, shown, 7)
+    thin(place, shown, 7)
     # Upwards there is room for the legend.
     more = 0.2 if line == "y" else 0.04
     ends = [between(low, high, part, log=axis.log) for part in (-0.04, 1 + more)]

@@ -117,8 +117,8 @@ def limits_of(
     """Return the ends of an axis: those asked for, or those of what is not a long thin tail.
 
     domain: Ordered.
-    curves: What is drawn on the axis: the quantiles are those of their mean.
-    xlim: What was asked for. None for an end of the domain.
+    curves: The results that are drawn. Quantiles are those of their mean.
+    xlim: The requested limits. None for an end of the domain.
     returns: None: the ends of the domain.
 
     Raises ArgumentError unless `xlim` are two increasing values in the range of the domain.
@@ -229,13 +229,13 @@ class Axis:
 
     @property
     def label(self) -> str:
-        """What the places are."""
+        """Quantity on the x-axis."""
         unit = "" if self.measured_in is None else f", {self.measured_in}"
         return _LABELS[self.unit] + unit
 
     @property
     def per(self) -> str:
-        """What a density is per: a step along the axis that looks equally long everywhere."""
+        """The unit of a density: a step along the axis that looks equally long everywhere."""
         return "factor of 10" if self.log else self.measured_in or self._step[0]
 
     def lengths(self, left: Vector, right: Vector) -> Vector:
@@ -286,7 +286,7 @@ class Curves:
     """CDFs, or the difference of two, in their bands.
 
     lines: The last on top.
-    label: What the heights are.
+    label: Quantity on the y-axis.
     bands: The last on top. :class:`Outline` is how they are filled.
     stepped: Whether bands step where the lines do: for whole numbers and lone atoms.
     atoms: float64 [detected atoms]: the middles of the bins in which atoms were found.
@@ -350,11 +350,11 @@ class Outline:
     ) -> Outline:
         """Return what an answer says at each place on an axis.
 
-        Inside a bin of a CDF nothing is known but that it never falls: it reaches from the lower
-        curve at the left edge to the upper one at the right edge. Whole numbers have no inside:
-        with `stepped`, the band stays as it is until the next. Of a difference only the edges are
-        known, and straight lines join them. With `outside`, the first point of the band is how
-        many are below the range, and the last one is left out.
+        Inside a bin a CDF is only known never to fall. So the band reaches from the lower curve at
+        the left edge to the upper one at the right edge. Whole numbers have no inside: with
+        `stepped`, the band stays as it is until the next. Of a difference only the edges are known,
+        and straight lines join them. With `outside`, the first point of the band is how many are
+        below the range, and the last one is left out.
         """
         inside = slice(1, -1) if outside else slice(None)
         first_low, first_high = (band.low[0], band.high[0]) if outside else (0.0, 0.0)
@@ -381,9 +381,9 @@ class Shape:
 
     edges, heights: float64 [bins + 1] and [bins]. Both empty where no bin has a width.
     points, shares: float64 [atoms] each: declared atoms, or whole numbers.
-    atoms, excess: float64 [detected atoms] each: the middles of their bins, and the shares that are
-        reported of them (of a truth, what their bins hold beyond what is around them). In `heights`
-        such a bin has what the bins around it suggest.
+    atoms, excess: float64 [detected atoms] each: the middles of their bins, and their reported
+        shares. For a truth, the shares are the excess of their bins over the surroundings. In
+        `heights` such a bin has what the bins around it suggest.
     low, high: float64 [bins], or [atoms] where there are no bins: their band.
     merged: Bins that are drawn as these steps. 0 where each is drawn.
     name: Name in a legend.
@@ -504,17 +504,17 @@ class Densities:
 
     @property
     def label(self) -> str:
-        """What the heights of the bins are."""
+        """Quantity on the y-axis."""
         return f"density, per {self.axis.per}"
 
     @property
     def band_name(self) -> str:
-        """What a legend calls the bands."""
+        """Name of the bands in the legend."""
         return f"{level_text(self.level)} band (simultaneous)"
 
     @property
     def usual_length(self) -> float:
-        """What turns a density into the share of a step of median width. 1 without steps."""
+        """Factor from a density to the share of a step of median width. 1 without steps."""
         edges = self.shapes[0].edges
         if edges.size < 2:
             return 1.0
@@ -528,10 +528,10 @@ class Bars:
     values: Whose bars they are: labels, or numbers. None for those who have none.
     heights: float64 [bars].
     intervals: float64 [bars] each: their lower and upper ends.
-    interval_name: What these are.
+    interval_name: Name of the intervals.
     truth: float64 [bars]: true shares.
     threshold: From which a share is listed.
-    label: What the heights are.
+    label: Quantity on the y-axis.
     title: How many people are behind them, their privacy guarantee, and how many bars are left out.
     signed: Whether heights may be negative, as those of a difference.
     dots: Whether they are drawn as points, as answers that do not add up to one.

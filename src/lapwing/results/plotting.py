@@ -145,12 +145,16 @@ def write_picture(figure: Any, stream: IO[bytes], *, kind: Literal["png", "svg",
         figure.savefig(stream, format=kind, **options[kind])
 
 
+_NAMED = (ESTIMATE, "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#444444")
+"""Colors that people of any color vision can distinguish, without that of a truth."""
+
+
 def shades(number: int, *, named: bool) -> list[Any]:
     """Return a color for each of some lines: from dark to light, or apart where they are named."""
     from matplotlib import colormaps
 
     if named:
-        return [colormaps["tab10"](place % 10) for place in range(number)]
+        return [_NAMED[place % len(_NAMED)] for place in range(number)]
     return [colormaps["viridis"](place) for place in np.linspace(0.1, 0.85, number)]
 
 

@@ -19,22 +19,13 @@ from lapwing.questions import Histogram, Question, Share, label_of, other_side
 def cell_starts(questions: Iterable[Question], domain: Domain) -> tuple[int, ...]:
     """Return the first bin of each cell that answers questions exactly.
 
-    Parameters
-    ----------
-    questions : iterable of Question
-        Shares and histograms. Other questions have no edges.
-    domain : Interval or Integers
-        Domain with bins. Missing values get a cell of their own.
+    questions: Shares and histograms. Other questions have no edges.
+    domain: Domain with bins. Missing values get a cell of their own.
 
-    Returns
-    -------
-    tuple of int
-        Numbers of bins, increasing, from 0.
+    returns: Numbers of bins, increasing, from 0.
 
-    Raises
-    ------
-    ArgumentError
-        When a question has an end inside a bin. The message names it and the nearest edges.
+    Raises ArgumentError when a question has an end inside a bin. The message names it and the
+    nearest edges.
 
     Examples
     --------
@@ -57,22 +48,12 @@ def cell_starts(questions: Iterable[Question], domain: Domain) -> tuple[int, ...
 def range_symbols(question: Share | Histogram, domain: Domain) -> list[list[tuple[int, int]]]:
     """Return the first bin of each range that is asked, and the first one after it.
 
-    Parameters
-    ----------
-    question : Share or Histogram
-        A share has one range, and a histogram one for each cell.
-    domain : Interval or Integers
-        Domain with bins.
+    question: A share has one range, and a histogram one for each cell.
+    domain: Domain with bins.
 
-    Returns
-    -------
-    list of list
-        For each range one pair, or two where it goes round a circle.
+    returns: For each range one pair, or two where it goes round a circle.
 
-    Raises
-    ------
-    ArgumentError
-        When an end is beyond the range of the domain, or inside a bin.
+    Raises ArgumentError when an end is beyond the range of the domain, or inside a bin.
 
     Examples
     --------

@@ -30,8 +30,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import DomainField
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
-from lapwing.protocol.messages.tally import Summed
-from lapwing.protocol.release import IDENTIFIER, LARGEST_SUM, Release
+from lapwing.protocol.messages.release_identity import IDENTIFIER, SummedRelease
+from lapwing.protocol.release import LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields, StoredArray
@@ -110,17 +110,11 @@ def pure_epsilon(promise: Promise) -> Fraction:
 class QuestionPart(Declared, FromFields):
     """The answer to one question, as it was released.
 
-    Parameters
-    ----------
-    question : Question
-        Question of :mod:`lapwing.questions`, but for the curve.
-    share : Fraction
-        Share of the budget, above 0 and at most 1.
-    noise : Noise
-        Noise of each number. The weights of bins for quantiles fall by its scale.
-    answers : numpy.ndarray
-        Noisy numbers of each segment: int64. Those of quantiles are three chosen bins each, after a
-        noisy number of people where it is secret.
+    question: Question of :mod:`lapwing.questions`, but for the curve.
+    share: Share of the budget, above 0 and at most 1.
+    noise: Noise of each number. The weights of bins for quantiles fall by its scale.
+    answers: Noisy numbers of each segment: int64. Those of quantiles are three chosen bins each,
+        after a noisy number of people where it is secret.
     """
 
     question: AskedField
@@ -160,7 +154,7 @@ def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QuestionRelease(Summed, Declared, FromFields, Stored):
+class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     """Release of answers to questions, which is public.
 
     Releases of different people add with ``+``, but for quantiles.
@@ -181,6 +175,8 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
         The release of the whole curve, where it was asked.
     standing : {"seeded"} or None
         That its noise came from a seed. Default: None.
+    digests : sequence of str
+        Of a sum: as of :class:`lapwing.Release`. Default: empty.
 
     See Also
     --------
@@ -208,6 +204,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
     people: Annotated[int, From(0, MOST_PEOPLE)] | None
     curve: Release | None = field(default=None, metadata=UNSAID)
     standing: Standing | None = field(default=None, metadata=UNSAID)
+    digests: Annotated[Sequence[str], Later] = field(default=(), metadata={"absent": ()})
 
     _name: ClassVar = "a release of answers"
     _kind: ClassVar = "question-release"
@@ -224,12 +221,15 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
             raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both. It would count its people twice")
+        self._check_digests(len(names))
         if not self.parts:
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:
             raise ArgumentError("people", "must be None where their number is secret")
-        if any(part.share <= 0 for part in self.parts):
-            raise ArgumentError("share", "must be above 0")
+        if any(part.share <= 0 for part in self.parts) or sum(p.share for p in self.parts) > 1:
+            raise ArgumentError("share", "must be above 0, and all together at most 1")
+        if self.standing == "stated":
+            raise ArgumentError("standing", "must be 'seeded' or 'simulated', or be left out")
         for part, numbers in zip(self.parts, self._numbers, strict=True):
             if part.answers.shape != (numbers.numbers * numbers.segments,):
                 raise ArgumentError("answers", "must be as many as the question has")
@@ -258,7 +258,11 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
             )
         standings = [part.standing for part in self.curve.parts]
         if weakest_standing(self.standing, *standings) != self.standing:
-            raise MismatchError("the answers must state the standing of their curve")
+            raise MismatchError("the answers must state the same verification as their curve")
+
+    def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
+        alone = len(self.identifiers) == 1
+        return [(part.noise, part.answers) for part in self.parts] if alone else []
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -320,6 +324,7 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
                 "releases of answers can be added only when their domain, privacy parameters, "
                 "questions and shares are equal. Agree on them before you release"
             )
+        digests = self.digests_with(other)
         parts = []
         for one, two in zip(self.parts, other.parts, strict=True):
             if np.abs(one.answers.astype(float) + two.answers).max() >= LARGEST_SUM:
@@ -336,4 +341,5 @@ class QuestionRelease(Summed, Declared, FromFields, Stored):
             None if self.people is None else self.people + (other.people or 0),
             both,
             weakest_standing(self.standing, other.standing),
+            digests,
         )

@@ -11,8 +11,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from lapwing.documents import html_of, lines_of
 from lapwing.errors import MissingExtraError
+from lapwing.facts import html_of, lines_of
 from lapwing.results.band import Kind
 from lapwing.results.exact_values import EXACT
 
@@ -110,6 +110,13 @@ class TabularResult(SummarizedResult):
         ------
         MissingExtraError
             When pandas is not installed.
+
+        Examples
+        --------
+        >>> import lapwing as lw
+        >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 60, bins=3))
+        >>> ages.to_pandas()["share"].tolist()
+        [0.0, 0.75, 0.25]
         """
         return frame_of(self.to_dict(level=level, kind=kind))
 

@@ -22,7 +22,7 @@ from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of, read
 from lapwing.results.asked_numbers import COUNTED, AskedNumbers, within
-from lapwing.results.band import Target
+from lapwing.results.band import Target, check_level
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.intervals import Ends, answering, ends_of_share, functional, mean_ends
@@ -80,8 +80,7 @@ def answer_released(
             "their release does not say how far a sample is off. Ask the curve, and use "
             "made.distribution.answer(...)",
         )
-    if not 0 < level < 1:
-        raise ArgumentError("level", "must be between 0 and 1", repr(level))
+    check_level(level)
     numbers = AskedNumbers(part.question, release.domain, release.promise)
     mine = part.answers.reshape(numbers.segments, -1)[_row(release, segment)]
     if isinstance(asked, Quantile) and isinstance(part.question, Quantile):

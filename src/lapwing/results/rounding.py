@@ -386,7 +386,7 @@ def coordinate_text(number: float) -> str:
 
 
 def power_text(exponent: float) -> str:
-    """Return ``e^exponent``, also where it is too large for a float.
+    """Return ``e^exponent``, even where it is too large for a float.
 
     Examples
     --------

@@ -11,15 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.docstrings import inherits
-from lapwing.documents import (
-    fingerprint,
-    html_of,
-    lines_of,
-    require,
-    require_format,
-    require_spelling,
-)
+from lapwing.documents import fingerprint, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.facts import html_of, lines_of
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
@@ -38,7 +32,7 @@ from lapwing.results.readable import Columns, TabularResult, about_column, equal
 from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.steps import Detail, check_detail
-from lapwing.results.symbols import values_of
+from lapwing.results.symbols import in_numbers, values_of
 from lapwing.results.timeline import (
     Timeline,
     answer_timeline,
@@ -460,7 +454,7 @@ class Series(StoredResult):
                 for values in columns.values():
                     values.append(None)
                 continue
-            plain = week.distribution._in_numbers()
+            plain = in_numbers(week.distribution)
             ends = plain.quantile_interval(0.5, level=level, target=target) or (None, None)
             row = [plain.cumulative.mean, *plain.quantile(PROBABILITIES).tolist(), *ends]
             for values, value in zip(columns.values(), row, strict=True):
@@ -476,7 +470,7 @@ class Series(StoredResult):
         for week in self.weeks:
             row: list[float | None] = [None] * len(columns)
             if week.distribution is not None:
-                plain = week.distribution._in_numbers()
+                plain = in_numbers(week.distribution)
                 middle = plain.cumulative.mean if has_middle(plain, level, target) else None
                 ends = plain.mean_interval(level=level, target=target) or (None, None)
                 shares = [plain.probability(*quarter) for quarter in quarters]

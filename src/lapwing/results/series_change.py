@@ -1,4 +1,4 @@
-"""What changed in a series: which week, by how much, and where in the domain."""
+"""Changes in a series: which week, by how much, and where in the domain."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Shift(Declared, FromFields):
     size: The largest gap between the two CDFs (Kolmogorov and Smirnov), of labels between the two
         shares. In 0..1.
     low, high: Its interval of 95%: whatever the band of the whole difference allows.
-    more, fewer: Symbols whose CDF (of labels: share) has certainly risen, and fallen: where the
-        band of the whole difference leaves zero.
+    more, fewer: Bins whose CDF, or labels whose share, has certainly risen or fallen: the band of
+        the whole difference excludes zero there.
     """
 
     size: Share
@@ -87,12 +87,12 @@ class Shift(Declared, FromFields):
 
 @dataclass(frozen=True)
 class SeriesChange(Declared, FromFields):
-    """A jump, or an odd week that the next did not follow.
+    """A change point, or an outlier that the next week did not follow.
 
     week: The position of the first week that is different.
     since: The week it is compared with: the last before it that had reports.
     evidence: Logarithm of how much more probable the reports are with the change than without.
-    shift: The week less the one it is compared with.
+    shift: The week minus the one it is compared with.
     """
 
     week: Whole

@@ -19,15 +19,21 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, one_for_each_symbol
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.domains.ranges import Closed, bin_of_low, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
-from lapwing.results.symbols import one_for_each_symbol
-from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
+from lapwing.results.uncertainty import (
+    Band,
+    Kind,
+    Target,
+    Uncertainty,
+    check_kind,
+    check_level,
+)
 from lapwing.stored_fields import FromFields, StoredArray
 
 Projection = Literal["simplex", "clip-and-normalize"]
@@ -259,7 +265,7 @@ class SignedEstimate(FromFields, Stored):
             positive = np.maximum(self.mass, 0.0)
             if positive.sum() <= 0:
                 raise ArgumentError(
-                    "clip-and-normalize needs at least one positive mass, there is none. Use the "
+                    "clip-and-normalize needs at least one positive mass. There is none. Use the "
                     "projection 'simplex'"
                 )
             return np.asarray(positive / positive.sum())
@@ -279,6 +285,8 @@ def band_on(
     domain: Domain, uncertainty: Uncertainty | None, *, level: float, kind: Kind, target: Target
 ) -> Band | None:
     """Return the band of an error distribution on a domain. None without one."""
+    check_level(level)
+    check_kind(kind, target)
     if uncertainty is None:
         return None
     band = uncertainty.band(

@@ -18,19 +18,12 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, flat_shares
 from lapwing.results.atoms import expected_mass
 from lapwing.results.uncertainty import Uncertainty
 
 KEY = "steps"
 """Where the provenance of a result has the number of its steps."""
-
-LEAST_STEPS = 8
-"""Bins are not merged further: fewer steps show no shape."""
-
-MOST_STEPS = 256
-"""Of a picture 720 points wide each is then three points wide."""
-
 
 Detail = Literal["resolved", "all"]
 """Whether a density is drawn in steps that can be distinguished, or in all bins."""
@@ -40,25 +33,6 @@ def check_detail(detail: str) -> None:
     """Raise ArgumentError unless it is "resolved" or "all"."""
     if detail not in ("resolved", "all"):
         raise ArgumentError("detail", "must be 'resolved' or 'all'", repr(detail))
-
-
-def flat_shares(domain: Domain) -> Vector:
-    """Return the shares of the symbols under a flat density: float64 [symbols with a place].
-
-    Flat along the axis as it is drawn, so on a log scale in the logarithm. Atoms and what lies
-    outside the range have none. Of whole numbers all have the same.
-    """
-    left, right = domain.left, domain.right
-    lengths = right - left
-    if not lengths.any():
-        lengths = np.ones(left.size)
-        lengths[domain.outside_indices] = 0.0
-    elif getattr(domain, "scale", "linear") == "log":
-        inside = (lengths > 0) & (left > 0)
-        ratio = np.divide(right, left, out=np.ones(left.size), where=inside)
-        lengths = np.log(ratio)
-    shares: Vector = lengths / lengths.sum()
-    return shares
 
 
 def step_numbers(domain: Domain, steps: int) -> NDArray[np.int64]:
@@ -73,22 +47,6 @@ def step_numbers(domain: Domain, steps: int) -> NDArray[np.int64]:
     numbers = np.minimum(np.floor(middles * steps + 1e-9), steps - 1).astype(np.int64)
     places: NDArray[np.int64] = np.unique(numbers, return_inverse=True)[1]
     return places
-
-
-def preferred_steps(bins: int, most: int) -> int:
-    """Return how many steps to draw where at most so many can be distinguished.
-
-    Steps of equally many bins, unless that would make them half as wide again.
-
-    Examples
-    --------
-    >>> preferred_steps(256, 40), preferred_steps(300, 22), preferred_steps(31, 20)
-    (32, 20, 20)
-    """
-    most = max(min(most, bins), min(LEAST_STEPS, bins))
-    least = max(2 * most / 3, min(LEAST_STEPS, bins))
-    even = (steps for steps in range(most, 0, -1) if bins % steps == 0 and steps >= least)
-    return next(even, most)
 
 
 def shared_steps(results: Iterable[Any]) -> int | None:

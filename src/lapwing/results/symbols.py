@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError, kind_of
-from lapwing.linear.arrays import Values, Vector, as_numbers
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.linear.arrays import Values, Vector
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_points, to_values
 from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.ranges import held_values
@@ -38,6 +39,18 @@ def measured_in(result: Any) -> str | None:
 def missing_unseen(result: Any) -> bool:
     """Return whether a result cannot tell missing values from those at the upper end."""
     return bool(result.provenance.get(MISSING_KEY) == AT_UPPER_END)
+
+
+def missing_share(result: Any) -> float:
+    """Return the share of people whose value is missing, 0 where a domain does not count them."""
+    return 0.0 if result.domain.missing_index is None else float(result.mass[-1])
+
+
+def in_numbers(result: Any) -> Any:
+    """Return the same distribution of plain numbers, of days or seconds: all answers are floats."""
+    if result.domain.unit == "number":
+        return result
+    return replace(result, domain=replace(result.domain, unit="number"))
 
 
 def values_of(domain: Domain, symbols: NDArray[np.int64]) -> list[Any]:
@@ -87,22 +100,6 @@ def counts_of_values(values: Values, domain: Domain) -> tuple[NDArray[np.int64],
     return counts, whole
 
 
-def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
-    """Return a copy of the masses: float64 [domain.size].
-
-    Raises ArgumentError unless there is one for each symbol.
-    """
-    require_domain(domain)
-    copied = as_numbers(mass, name="mass").copy()
-    if copied.shape != (domain.size,):
-        raise ArgumentError(
-            "mass",
-            f"must have one entry for each of the {domain.size} symbols",
-            f"shape {copied.shape}",
-        )
-    return copied
-
-
 _SHOWN = 60
 """Characters of an unknown label that a message repeats."""
 
@@ -128,16 +125,16 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
         return _of_label(domain, asked)
     number = to_points(asked, unit=domain.unit, name="what a share is asked of")
     if number.ndim:
-        raise ArgumentError("a share is of one value, got several")
+        raise ArgumentError("a share takes one value, got several")
     ends = domain.left[0], domain.right[-1]
     if domain.circular and not math.isfinite(float(number)):
-        raise DomainError("a share is of a value of the domain. No point of a circle is infinite")
+        raise DomainError("a share takes a value of the domain. No point of a circle is infinite")
     beyond = not ends[0] <= float(number) <= ends[1]
     if beyond and not domain.circular and not domain.outside_indices:
         low, high = (to_text(float(end), unit=domain.unit) for end in ends)
         fate = "counted at its ends" if domain.open_ended else "refused"
         raise DomainError(
-            f"a share is of a value of the domain, from {low} to {high}. Values beyond were {fate}"
+            f"a share takes a value of the domain, from {low} to {high}. Values beyond were {fate}"
         )
     return int(domain.index([asked])[0])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,10 @@ from lapwing.results.plotting import (
 )
 from lapwing.results.rounding import count_text, level_text
 from lapwing.results.steps import Detail, check_detail, shared_steps
-from lapwing.results.symbols import measured_in, values_of
+from lapwing.results.symbols import in_numbers, measured_in, values_of
 from lapwing.results.unanswered import reason_of
 
-_COLUMNS = 6
+_COLUMNS = 4
 """Small pictures in a row."""
 
 _NAMES = 14
@@ -106,8 +107,8 @@ def quantile_timeline(
             if week is None:
                 continue
             domain = week.domain
-            value = float(week._in_numbers().quantile(probability))
-            ends = week._in_numbers().quantile_interval(probability, level=level, target=target)
+            value = float(in_numbers(week).quantile(probability))
+            ends = in_numbers(week).quantile_interval(probability, level=level, target=target)
             # Outside the range a quantile has no place; its interval is drawn up to the end.
             low, high = np.clip(ends or (value, value), domain.left[0], domain.right[-1])
             rows[:, number] = value if math.isfinite(value) else math.nan, low, high
@@ -178,7 +179,7 @@ def quarter_timeline(
                 share = week.probability(*quarter)
                 ends = week.probability_interval(*quarter, level=level, target=target)
                 rows[:, number] = share, *(ends or (share, share))
-        left, right = (to_text(end, unit=unit) for end in quarter)
+        left, right = (to_text(end, unit=unit).removesuffix(":00") for end in quarter)
         tracks.append(Track(f"{left} to {right}", *rows))
     return Timeline(names, tuple(tracks), marks, None)
 
@@ -194,14 +195,14 @@ def show_timeline(
 
     `said`: who is behind it, below its title.
     """
-    figure = new_figure((9, 4.2))
+    figure = new_figure((8, 4.4))
     ax = figure.subplots()
     weeks = np.arange(len(picture.names))
     colors = shades(len(picture.tracks), named=picture.unit is None)
-    for track, color in zip(picture.tracks, colors, strict=True):
+    for track, color, marker in zip(picture.tracks, colors, cycle("os^Dv"), strict=False):
         line = {"color": color, "linewidth": 1.6 if track.name == "median" else 1.1}
         ax.fill_between(weeks, track.low, track.high, color=color, alpha=0.18, linewidth=0)
-        ax.plot(weeks, track.heights, label=plain(track.name), marker=".", markersize=4, **line)
+        ax.plot(weeks, track.heights, label=plain(track.name), marker=marker, markersize=3, **line)
     for number, mark in enumerate(picture.marks):
         told = {"label": "change"} if number == 0 else {}
         ax.axvline(mark - 0.5, color=TRUTH, linewidth=1.1, linestyle="--", **told)
@@ -226,12 +227,12 @@ def show_timeline(
     tracks = len(picture.tracks)
     if picture.unit is not None:  # the highest line first, as they stand
         handles[:tracks], names[:tracks] = handles[:tracks][::-1], names[:tracks][::-1]
-    place: Any = {"frameon": False, "loc": "center left", "bbox_to_anchor": (1, 0.5)}
-    ax.legend(handles, names, title=values if picture.unit is None else None, **place)
+    place: Any = {"frameon": False, "loc": "outside lower center", "ncols": min(len(names), 5)}
+    figure.legend(handles, names, title=values if picture.unit is None else None, **place)
     if said is not None:
-        ax.set_title(wrapped(said), fontsize="medium", color="0.3")
+        ax.set_title(wrapped(said, 110), fontsize="small", color="0.3")
     if title is not None:
-        figure.suptitle(plain(title), fontsize="medium")
+        figure.suptitle(plain(title), fontweight="bold")
     return figure
 
 
@@ -255,17 +256,17 @@ def panels_of(
     check_detail(detail)
     found_weeks = [found for _, found in weeks if found is not None]
     steps = shared_steps(found_weeks) if detail == "resolved" else None
-    columns, height = (_COLUMNS, 1.15) if compared else (_SEGMENT_COLUMNS, 1.8)
+    columns, height = (_COLUMNS, 1.3) if compared else (_SEGMENT_COLUMNS, 1.8)
     columns = min(columns, len(weeks))
     rows = -(-len(weeks) // columns)
-    figure = new_figure((10, 0.2 + height * rows))
+    figure = new_figure((8, 0.2 + height * rows))
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     before: tuple[Vector, Vector] | None = None
     for number, ((name, found), ax) in enumerate(zip(weeks, panels, strict=False)):
         changed = number in marks
         look = {"color": TRUTH, "fontweight": "bold"} if changed else {"color": "0.3"}
-        ax.set_title(plain(name), fontsize=8, pad=2, **look)
-        ax.tick_params(labelsize=7, length=2)
+        ax.set_title(plain(name), fontsize=9, pad=2, **look)
+        ax.tick_params(labelsize=8, length=2)
         ax.set_yticks([])
         ax.spines[["top", "right", "left"]].set_visible(False)
         if found is None:
@@ -297,13 +298,13 @@ def panels_of(
     panels[0].set_ylim(bottom=0)
     if label is not None:
         figure.supxlabel(plain(label), fontsize="small")
-    told = ["each with the outline of the week before it; changes are marked"] if compared else []
+    told = ["each with the outline of the week before it. Changes are marked"] if compared else []
     if first.domain.ordered and first.uncertainty is not None:
         band_of = f"simultaneous {level_text(level)} band of each"
         told.append(f"grey: {band_of} {'week' if compared else 'segment'}")
     told = [title or "", said or "", "; ".join(told), beyond or ""]
     text = "\n".join(wrapped(each, 110) for each in told if each)
-    figure.suptitle(text, fontsize="medium", color="0.3")
+    figure.suptitle(text, fontsize="small", color="0.3")
     figure.set_figheight(figure.get_figheight() + 0.2 * (text.count("\n") + 1))
     return figure
 
@@ -388,9 +389,9 @@ def _label_panels(
     first.set_xlim(left=0)
     first.xaxis.set_major_formatter(write_percent)
     figure.supxlabel(plain(label or "share within the segment"), fontsize="small")
-    told = f"lines: simultaneous {level_text(level)} intervals of each segment"
+    told = f"Lines: simultaneous {level_text(level)} intervals of each segment"
     if order.size < mean.size:
-        told = f"the {order.size} largest of {count_text(mean.size)} labels; {told}"
+        told = f"the {order.size} largest of {count_text(mean.size)} labels. {told}"
     text = "\n".join(filter(None, [title, told]))
     figure.suptitle(wrapped(text, 110), fontsize="medium", color="0.3")
     return figure

@@ -17,7 +17,7 @@ import numpy as np
 from lapwing.errors import WeakAnswerWarning, callers_level
 from lapwing.results.counted import counted_word
 from lapwing.results.readable import Columns
-from lapwing.results.symbols import missing_unseen
+from lapwing.results.symbols import missing_share, missing_unseen
 
 FEW_KEY = "too_few"
 """The entry of a provenance that says that there are too few people for an interval."""
@@ -89,7 +89,7 @@ def _nothing_like(found: Any) -> Any:
 def perhaps_nobody(result: Any) -> bool:
     """Return whether the interval of the share of missing values of numbers reaches to all."""
     domain = result.domain
-    if not domain.ordered or domain.missing_index is None or result._missing_share == 1:
+    if not domain.ordered or domain.missing_index is None or missing_share(result) == 1:
         return False
     if result.uncertainty is None or missing_unseen(result):
         return False

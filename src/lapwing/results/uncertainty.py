@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpstrf
 
 from lapwing.documents import require
 from lapwing.errors import FormatError
@@ -21,6 +23,7 @@ from lapwing.linear.arrays import Matrix, Vector, short_repr
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
+from lapwing.linear.operators.sums import running_sums
 from lapwing.results.band import Band, Kind, Target, check_kind, check_level, cut_band
 from lapwing.results.critical_values import (
     MOST_TAILS,
@@ -63,6 +66,12 @@ _ROUNDING = 1e-8
 
 SIMULATED_LIMIT = 2**15
 """Labels up to which suprema are simulated, in a second."""
+
+WHOLE = 512
+"""Symbols up to which a covariance is kept whole."""
+
+RANK = 128
+"""Columns kept above that."""
 
 _BATCH_LIMIT = 2**22
 """Limit of the numbers in a simulated batch: memory stays small on large domains."""
@@ -142,6 +151,32 @@ class Uncertainty:
     of_cells: SpreadLaw | None = None
 
     __repr__ = short_repr
+
+    @classmethod
+    def of_covariance(
+        cls, center: Vector, covariance: Matrix, plug_in: Vector, reports: int, method: str
+    ) -> Uncertainty:
+        """Return the error distribution of masses in order, from their covariance as a matrix.
+
+        Up to 512 symbols nothing is left out. Above, the 128 strongest columns are kept, and the
+        rest counts as independent errors of the cumulative sums. Their variances stay exact, and
+        so does the band. Standard deviations of ranges are within 5% for 98 in 100 ranges. They
+        are up to 30% too small for ranges exactly one wave wide.
+        """
+        size = covariance.shape[0]
+        sums = running_sums(running_sums(covariance).T)
+        sums = (sums + sums.T) / 2
+        if size <= WHOLE:
+            heights = triangular(sums)
+        else:
+            first = size - RANK
+            values, vectors = eigh(sums, subset_by_index=[first, size - 1], check_finite=False)
+            heights = vectors * np.sqrt(np.maximum(values, 0.0))
+        factor = as_stored(np.diff(heights, axis=0, prepend=0.0))
+        explained = (running_sums(factor) ** 2).sum(axis=1)
+        remainder = np.maximum(np.diag(sums) - explained, 0.0)
+        noise = Covariance(np.zeros(size), factor, np.ones(factor.shape[1]))
+        return cls(center, noise, remainder, plug_in, reports, method)
 
     @classmethod
     def spread(
@@ -277,9 +312,9 @@ class Uncertainty:
     ) -> float:
         """Return the level-quantile of the largest standardized error over the used symbols.
 
-        For the masses of very many symbols, a value that is at least that, without a simulation.
-        Normal errors are together within a limit no less often than independent ones (Šidák 1967).
-        Those of many labels are nearly independent.
+        For the masses of very many symbols, returns an upper bound without a simulation. Gaussian
+        errors are jointly within a limit at least as often as independent ones (Šidák 1967). Those
+        of many labels are nearly independent.
         """
         if not cumulative and self.center.size > SIMULATED_LIMIT:
             beyond = -math.expm1(math.log(level) / int(used.sum()))
@@ -488,20 +523,12 @@ class Uncertainty:
     ) -> Uncertainty:
         """Return the error distribution that :meth:`to_document` wrote.
 
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-        symbols : int
-            Number of symbols of the domain.
-        outer : Uncertainty, optional
-            The error distribution of which it is a variant: of the same cells, and with the same
+        document: JSON object that :meth:`to_document` returned.
+        symbols: Number of symbols of the domain.
+        outer: The error distribution of which it is a variant: of the same cells, and with the same
             `plug_in` where it has none.
 
-        Raises
-        ------
-        FormatError
-            When it is damaged.
+        Raises FormatError when it is damaged.
         """
         spread = None
         if outer is not None and outer.of_cells is not None:
@@ -567,3 +594,25 @@ def _column(numbers: Vector, divisor: float) -> Matrix:
     """Return one column of a factor, whose square is divided by a number: [symbols, 1]."""
     column: Matrix = (numbers / np.sqrt(divisor))[:, None]
     return column
+
+
+def as_stored(columns: Matrix) -> Matrix:
+    """Return columns as a file gives them back, so that a loaded band is the same band.
+
+    Files hold them as float32, one after the other. Sums over them depend on that order.
+    """
+    return np.asfortranarray(columns.astype(np.float32).astype(np.float64))
+
+
+def triangular(covariance: Matrix, *, limit: int | None = None) -> Matrix:
+    """Return columns G with ``G G' = covariance``: a tenth of the time of eigenvectors.
+
+    covariance: float64 [size, size], positive semidefinite but for rounding.
+    limit: Columns kept at the most, each of which explains one more of the largest variances left.
+    """
+    factor, pivots, rank, _ = dpstrf(covariance, lower=1)
+    kept = rank if limit is None else min(rank, limit)
+    # One column of zeros when nothing varies.
+    columns = np.zeros((covariance.shape[0], max(kept, 1)))
+    columns[pivots - 1, :kept] = np.tril(factor)[:, :kept]
+    return columns

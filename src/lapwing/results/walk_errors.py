@@ -1,8 +1,9 @@
 """The errors of many weeks that were decoded together, and what any two of them share.
 
-Of numbers they are kept as what the weeks' reports say about the state of a random walk, and how
-far that walk may move: a few kB a week. The covariance of every week, and of any two, follows from
-these by filter and smoother, in memory and after a file was read alike. Labels are a walk each.
+For numbers, the errors are kept as the weeks' information about the state of a random walk, and how
+far that walk may move. This takes a few kB a week. The covariance of every week, and of any two,
+follows from these by filter and smoother, in memory and after a file was read alike. Labels are a
+walk each.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from lapwing.declared import AtLeastOne, Declared, From
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector, short_repr
-from lapwing.linear.covariance import Covariance, as_stored
+from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.random_walk import (
     NOTHING,
@@ -27,7 +28,7 @@ from lapwing.linear.random_walk import (
     smoothed,
     without_own,
 )
-from lapwing.results.uncertainty import Kind, Uncertainty, Variants
+from lapwing.results.uncertainty import Kind, Uncertainty, Variants, as_stored
 from lapwing.stored_fields import UNSTORED, FromFields, StoredArray
 
 Walked: TypeAlias = Kind | Literal["between"]
@@ -53,7 +54,7 @@ ByWeek = Annotated[Matrix, StoredArray(packed=True, shape=("weeks", "size"))]
 class Wider(Declared, FromFields):
     """By how much the learned variances are multiplied for bands of one kind.
 
-    jump: Those of the first week, of jumps and of odd weeks.
+    jump: Those of the first week, of change points and of outliers.
     step: Those of ordinary steps.
     flicker: Those of what every week has alone.
     least: Level of the step that any week may have alongside them, as a standard deviation.
@@ -69,7 +70,7 @@ class Wider(Declared, FromFields):
 
 @dataclass(frozen=True, eq=False)
 class WeekErrors(Declared, FromFields):
-    """What one week's reports say, and about whom.
+    """One week's information, and about whom it is.
 
     root: float64 [rank, state], as float32 has it: the information is ``root' root``.
     pilot: float64 [size]: masses at which it was taken.
@@ -103,8 +104,8 @@ class WalkErrors(Declared, FromFields):
     columns: float64 [size, state], of sum zero, as float32 has them.
     first: float64 [state, state]: prior covariance of the first week's state.
     step, shape: float64 [state]: variances of an ordinary step, and of a jump of level 1.
-    jump, odd: float64 [weeks]: levels of the jump into each week, and of what an odd week has
-        alone.
+    jump, odd: float64 [weeks]: levels of the change into each week, and of an outlier in that
+        week alone.
     flicker: Level of what every week has alone.
     wider: By kind of band.
     weeks: None where nobody reported.
@@ -113,9 +114,9 @@ class WalkErrors(Declared, FromFields):
 
     Notes
     -----
-    With A the information, P the posterior covariance of the walk and D the covariance of drawing
-    the week's people, an error e of the population becomes ``(I - D A) e`` about these people, and
-    ``D - D A D`` is added that no other week shares.
+    Let A be the information, P the posterior covariance of the walk and D the covariance of drawing
+    the week's people. An error e about the population becomes ``(I - D A) e`` about these people,
+    plus an independent error of covariance ``D - D A D``.
     """
 
     columns: Annotated[Matrix, StoredArray("<f4", packed=True, shape=("size", "state"))]
@@ -326,8 +327,9 @@ class LabelErrors(FromFields):
     """The shares of all labels in all weeks, given all weeks, each label on its own.
 
     mean, variance: float64 [weeks, labels].
-    carried: float64 [weeks, labels]: by what part of its error a week hands on to the next, given
-        all weeks: the covariance of two weeks is the later one's variance times all parts between.
+    carried: float64 [weeks, labels]: the fraction of its error that a week passes on to the next,
+        given all weeks. The covariance of two weeks is the later one's variance times all fractions
+        between.
     own: None in files of earlier versions, whose differences are about both targets alike.
     """
 

@@ -37,7 +37,7 @@ class _Dated:
 
     @property
     def form(self) -> tuple[str, int, str]:
-        """What two names share whose dates can be compared."""
+        """Common form of two names whose dates can be compared."""
         return self.before, len(self.date), self.date[5:6].strip("0123456789")
 
     def named(self, place: int) -> str:

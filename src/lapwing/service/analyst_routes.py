@@ -1,4 +1,4 @@
-"""What an analyst reads: surveys, their state, tallies and results. Needs a token of a role."""
+"""Routes of an analyst: surveys, their state, tallies and results. Needs a token of a role."""
 
 from __future__ import annotations
 
@@ -85,24 +85,24 @@ class ComparedQuery(SegmentQuery):
     target: Annotated[
         Target,
         Meta(
-            description="What a comparison is about: the population from which both groups were "
+            description="Target of a comparison: the population from which both groups were "
             "drawn, or the respondents themselves (empirical)."
         ),
     ] = "population"
 
 
 class ResultQuery(ComparedQuery):
-    """What is asked of a result."""
+    """Questions put to a result."""
 
     low: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
-        Meta(description="Start of a range. Without it the range is open."),
+        Meta(description="Start of a range. Without it, the range is unbounded."),
     ] = None
     high: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
         Meta(
-            description="End of a range, which contains the same end as the bins. Without it the "
-            "range is open."
+            description="End of a range, open or closed as the bins are. Without it, the "
+            "range is unbounded."
         ),
     ] = None
     quantiles: Annotated[
@@ -148,15 +148,13 @@ class JoinedEpoch(TypedDict):
 
 
 class ResultHead(TypedDict):
-    """What was asked."""
+    """The questions."""
 
     survey: Fingerprint
     name: str
     epoch: EpochName
     segment: str | None
-    notice: Annotated[
-        dict[str, str], Meta(description="The text that people were asked in the epoch.")
-    ]
+    notice: Annotated[dict[str, str], Meta(description="The text that people saw in the epoch.")]
     look: LookDocument
     warnings: list[str]
     against: NotRequired[EpochName]
@@ -166,7 +164,7 @@ class ResultHead(TypedDict):
 
 
 RESULT = {
-    "description": "What was asked, and the answer: of `lapwing decode --json` the same.",
+    "description": "The questions and their answers, as from `lapwing decode --json`.",
     "allOf": [
         ResultHead,
         {"oneOf": [NumbersAnswer, LabelsAnswer, HeavyHittersAnswer, DifferenceAnswer]},
@@ -228,14 +226,14 @@ async def show_tally(request: Request, query: SegmentQuery) -> Response:
 @endpoint(
     "GET",
     SURVEY + "/alarms/{epoch}",
-    "Whether honest devices can have sent the reports",
+    "Whether honest devices could have sent the reports",
     *DECODED,
     role="analyst",
     query=SegmentQuery,
     answers={200: json_of("The alarm.", AlarmDocument)},
 )
 async def show_alarm(request: Request, query: SegmentQuery) -> Response:
-    """Return whether honest devices can have sent the reports."""
+    """Return whether honest devices could have sent the reports."""
     collector, kept = found_survey(request)
     epoch = request.path_params["epoch"]
     return json_answer(await collector.results.alarm(kept, epoch, query.segment))

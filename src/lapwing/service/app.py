@@ -152,7 +152,7 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
 
 
 async def _defect(request: Request, error: Exception) -> Response:
-    return _answer(ProblemError(Problem.DEFECT, "please report it. Nothing was changed by it"))
+    return _answer(ProblemError(Problem.DEFECT, "please report it. The request changed nothing"))
 
 
 class Health(TypedDict):
@@ -194,7 +194,7 @@ async def show_health(request: Request) -> Response:
     tag="operations",
     query=None,
     description="Needs a token of any role, unless the setting `open_counters` is true. Only "
-    "admins and monitors are told of uploads and of other requests.",
+    "admins and monitors see counts of uploads and of other requests.",
     security=[{"role": []}],
     answers={200: AnswerSchema("Counters.", {"text/plain": {"type": "string"}})},
 )

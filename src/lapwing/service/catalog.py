@@ -29,7 +29,7 @@ class KeptSurvey:
     """A survey, ready to receive reports.
 
     survey: Read from its document.
-    notices: What the survey said to people before, the oldest first.
+    notices: Earlier texts of the survey, the oldest first.
     past: Epochs whose end is past by the latest look at the clock alone, with what that look makes
         of them: "grace" or "closed". They have not moved on yet.
     pages: Pages about the survey that were made, by their templates. None of them shows epochs.
@@ -43,7 +43,7 @@ class KeptSurvey:
     pages: dict[str, str] = field(default_factory=dict)
 
     def state_of(self, epoch: StoredEpoch) -> EpochState:
-        """Return the state that is told of an epoch: past its end, it takes no new answers."""
+        """Return the public state of an epoch. Past its end, it takes no new answers."""
         return "grace" if epoch.name in self.past and epoch.state != "closed" else epoch.state
 
     @cached_property
@@ -90,7 +90,7 @@ class KeptSurvey:
 
 
 class Catalog:
-    """What the store holds, as of the last change."""
+    """Contents of the store as of the last change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

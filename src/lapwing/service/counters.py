@@ -1,4 +1,4 @@
-"""What a collector counts about itself, in the text format that Prometheus reads.
+"""Counters of a collector, in the text format that Prometheus reads.
 
 Counts of all surveys together. Where there is one survey they are its own, and tell when a single
 person asked or reported. So whatever devices move is for an admin or a monitor. Others see how

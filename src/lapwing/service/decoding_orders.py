@@ -1,4 +1,4 @@
-"""What is asked of the process that decodes, and what it answers."""
+"""Requests to the decoding process, and its answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lapwing.results.uncertainty import Target
 Form = Literal["json", "csv", "svg", "png"]
 
 Wanted = Literal["json", "csv", "svg", "png", "alarm"]
-"""A result in one of its forms, or whether honest devices can have sent the reports."""
+"""A result in one of its forms, or whether honest devices could have sent the reports."""
 
 MEDIA_TYPES: Mapping[Form, str] = {
     "json": "application/json",
@@ -22,14 +22,14 @@ MEDIA_TYPES: Mapping[Form, str] = {
 
 
 class HonestRange(TypedDict):
-    """What honest devices would give, on average and spread around it."""
+    """Mean and spread expected of honest devices."""
 
     mean: float
     deviation: float
 
 
 class AlarmDocument(TypedDict):
-    """Whether honest devices can have sent the reports."""
+    """Whether honest devices could have sent the reports."""
 
     sounds: bool
     sentence: str
@@ -53,14 +53,14 @@ class Key(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What a result is decoded from."""
+    """Input of a decoded result."""
 
     document: bytes
     tally: Tally
 
 
 class Order(NamedTuple):
-    """What is wanted of one result, of one from several surveys, or of two that are compared."""
+    """Request about one result, one from several surveys, or a comparison of two."""
 
     key: Key
     against: Key | None
@@ -90,7 +90,7 @@ class Order(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """An answer: these must be sent along, they are not kept here."""
+    """An answer: these must be sent along, because they are not kept here."""
 
     keys: tuple[Key, ...]
 

@@ -1,4 +1,4 @@
-"""What devices ask, from any page and without a token: the survey, and when it is answered."""
+"""Routes of devices, open to any page without a token: the survey, and when to answer it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class UploadQuery(Query):
             Fingerprint,
             Meta(
                 description="Fingerprint of the text that the people of this batch were asked. "
-                "Without it the batch is taken whatever they were asked."
+                "Without it, the text is not checked."
             ),
         ]
         | None
@@ -68,7 +68,7 @@ class UploadQuery(Query):
 
 
 class StoredBatch(TypedDict):
-    """What became of an upload."""
+    """Outcome of an upload."""
 
     batch: BatchId
     reports: Annotated[int, Meta(ge=1)]

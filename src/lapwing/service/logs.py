@@ -1,4 +1,4 @@
-"""What a collector writes about itself: JSON lines without an address, a time of day or a value.
+"""Logs of a collector: JSON lines without an address, a time of day or a value.
 
 Uploads are not written one by one: an order of lines would tell who came when. They are counted,
 and the counts are written once an hour and at the end.

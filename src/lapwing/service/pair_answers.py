@@ -1,4 +1,4 @@
-"""What the decoding process says of surveys of two attributes: a document, a table or a picture."""
+"""Answers about surveys of two attributes: a document, a table or a picture."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from lapwing.errors import ArgumentError
 from lapwing.results.joint_answers import block_rows, cell_rows, difference_of_joints, joint_answer
 from lapwing.results.joint_difference import JointDifference
+from lapwing.results.joint_difference_plotting import draw_joint_difference
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointDifferenceAnswer, JointRequest
 from lapwing.results.joint_plotting import draw_joint, draw_quantiles
@@ -39,8 +40,18 @@ def pair_table(joint: JointDistribution, against: JointDistribution | None, orde
 def pair_figure(joint: JointDistribution, against: JointDistribution | None, order: Order) -> Any:
     """Return the map, or quartiles of one attribute along the other one."""
     if against is not None:
-        raise ArgumentError(
-            "a comparison of two attributes has no picture. Take its page, or its table as CSV"
+        if order.quantiles_of is not None:
+            raise ArgumentError(
+                "a comparison has one picture, of the map. Leave out quantiles_of or against"
+            )
+        return draw_joint_difference(
+            joint,
+            against,
+            level=order.level,
+            names=order.names,
+            people=order.people,
+            target=order.target,
+            figure=new_figure,
         )
     draw: Any = draw_joint
     if order.quantiles_of is not None:

@@ -1,4 +1,4 @@
-"""What an analyst reads of a survey of two attributes: the document, a table and pictures."""
+"""Routes of surveys of two attributes: the document, a table and pictures."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ from lapwing.service.results import Question
 
 
 class PairQuery(ComparedQuery):
-    """What is asked of two attributes together."""
+    """Questions about two attributes together."""
 
     ask: Annotated[
         tuple[str, ...],
         Meta(
-            description="A question such as quantile 0.5 of ms, mean of ms given hour at-least 6 "
-            "below 10, share ms above 1000 and hour label 7, or correlation. May be repeated."
+            description="A question such as 'quantile 0.5 of ms', 'mean of ms given hour "
+            "at-least 6 below 10', 'share ms above 1000 and hour label 7' or 'correlation'. May be "
+            "repeated."
         ),
     ] = ()
     quantiles_of: Annotated[
@@ -51,7 +52,7 @@ class PairQuery(ComparedQuery):
 
 
 _RESULT = {
-    "description": "What was asked, and the answer: of `lapwing decode --json` the same.",
+    "description": "The questions and their answers, as from `lapwing decode --json`.",
     "allOf": [ResultHead, {"oneOf": [JointAnswer, JointDifferenceAnswer]}],
 }
 

@@ -48,7 +48,7 @@ class ProblemDocument(TypedDict):
 class ProblemError(Exception):
     """An answer that says what is wrong.
 
-    detail: What must hold, what came, what to do. No value that was sent.
+    detail: The rule, the received value, and the fix. No value that was sent.
     more: Further members of the document, such as the positions of refused reports.
     retry_after: Seconds.
     headers: Further headers.
@@ -104,7 +104,7 @@ def malformed(detail: str) -> ProblemError:
 def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
     """Return how an error of the store is answered.
 
-    retry_seconds: What is told whoever may try again.
+    retry_seconds: The wait to tell a client that may try again.
     """
     if isinstance(error, NotStoredError):
         return ProblemError(Problem.UNKNOWN_EPOCH, "the survey or epoch was deleted meanwhile")
@@ -120,6 +120,8 @@ def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
         )
     if isinstance(error, StoreError):
         return ProblemError(
-            Problem.NOT_READY, "the database cannot do it now. Try again", retry_after=retry_seconds
+            Problem.NOT_READY,
+            "the database is busy or unreachable. Try again",
+            retry_after=retry_seconds,
         )
     return ProblemError(Problem.STATE, str(error))

@@ -45,7 +45,7 @@ class Begun:
     Most bodies come together with their headers. For them no timer is set, which would take as
     much time as reading the batch.
 
-    waiting: What a server's `receive` returned.
+    waiting: The result of a server's `receive`.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class Begun:
 
 
 class Receiving:
-    """What bodies may take, of all requests together.
+    """Memory that the bodies of all requests may take together.
 
     largest: Bytes of one body.
     seconds: From its first byte to its last.
     together: Bytes of all bodies that are on their way or being read.
-    retry_seconds: What is told whom there is no room for.
+    retry_seconds: The wait to tell clients for whom there is no room.
     """
 
     def __init__(self, *, largest: int, seconds: float, together: int, retry_seconds: int) -> None:
@@ -108,7 +108,7 @@ class Receiving:
 
         receive: Of the request.
         largest: Bytes, where less than of any is allowed.
-        advice: What to do with a larger one.
+        advice: Advice about a larger one.
         held: Asked of a body that states a larger size, or grows larger: whether it is that of a
             batch which the store has. Such a body is read, so that a sender who is told "too large"
             knows that nothing of it was counted.
@@ -125,7 +125,7 @@ class Receiving:
             elif name == b"content-encoding" and value.strip().lower() != b"identity":
                 raise ProblemError(
                     Problem.MEDIA_TYPE,
-                    "a body must be sent as it is, this one is encoded. Send it without "
+                    "a body must be sent as it is, but this one is encoded. Send it without "
                     "content-encoding",
                 )
         allowed = partial(_allowed, limit=limit, held=held, advice=advice)

@@ -53,10 +53,10 @@ class Endpoint:
         path in braces is a parameter.
     answers: The good answers, by their status.
     problems: Those that the role and the body do not already bring.
-    role: Who may ask. An admin may whatever an analyst may.
+    role: Role that may ask. An admin may do whatever an analyst may.
     query: Its fields are the keys of the query. None: whatever is there is not looked at.
-    body: What is sent: the type of a JSON object, or a schema for each media type, which the
-        handler then reads on its own.
+    body: Body: the type of a JSON object, or a schema for each media type, which the handler then
+        reads on its own.
     parts: Description and type of parameters of the path, where they differ from the usual ones.
     security: Where it is not the token of a role.
     handler: Takes the request, and the query and the body where there are types of them. None: it

@@ -61,7 +61,7 @@ _LARGEST_KEPT = 2**22
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked about an epoch of a survey.
+    """Questions about an epoch of a survey.
 
     segment: A segment of the survey, or "other" for reports without one. None: all together.
     against: Another epoch, to compare with.
@@ -137,7 +137,7 @@ class Results:
             self._askers.submit(process.start)
 
     def stop(self) -> None:
-        """End the processes. Callers that wait for a result are told to come again."""
+        """End the processes. Callers that wait for a result are told to retry."""
         for process in self._processes:
             process.stop()
         self._askers.shutdown(wait=True)
@@ -188,7 +188,7 @@ class Results:
         return look_document(look, kept, key.epoch, now=self._clock())
 
     async def look(self, kept: KeptSurvey, epoch: str) -> Look | None:
-        """Return what is shown of an epoch. None while nothing is."""
+        """Return the public view of an epoch, or None while nothing is shown."""
         fingerprint = kept.stored.fingerprint
         return await self._apart(lambda: self._store.look(fingerprint, epoch, now=self._clock()))
 
@@ -199,7 +199,7 @@ class Results:
         return content.encode() if isinstance(content, str) else content
 
     async def alarm(self, kept: KeptSurvey, epoch: str, segment: str | None) -> dict[str, Any]:
-        """Return whether honest devices can have sent the reports, as JSON values.
+        """Return whether honest devices could have sent the reports, as JSON values.
 
         Raises ProblemError as of :meth:`document`. Also of a randomizer whose reports cannot be
         told from fabricated ones ("cannot-be-said").
@@ -407,16 +407,16 @@ class LookDocument(TypedDict):
     reports: Count
     hour: Annotated[
         Moment | None,
-        Meta(description="In the hour from then it was taken; null: final."),
+        Meta(description="Start of the hour in which it was taken. null: final."),
     ]
     final: bool
     complete: Annotated[
         bool,
-        Meta(description="Whether all reports are in it; false and final: the last few are not."),
+        Meta(
+            description="Whether all reports are in it. false and final: the last few are left out."
+        ),
     ]
-    next: Annotated[
-        str | None, Meta(description="When the next one is taken, in words; null: final.")
-    ]
+    next: Annotated[str | None, Meta(description="Time of the next one, in words. null: final.")]
 
 
 def look_document(look: Look, kept: KeptSurvey, epoch: str, *, now: float) -> LookDocument:
@@ -462,8 +462,8 @@ def _too_few(minimum: int) -> ProblemError:
 def _beside_few(minimum: int) -> ProblemError:
     return ProblemError(
         Problem.TOO_FEW,
-        f"this segment is hidden, though {count_text(minimum)} reports or more came, because too "
-        "few of a segment would follow from it, the sum and the last look",
+        f"this segment is hidden, though {count_text(minimum)} reports or more came. Otherwise the "
+        "sum and the last look would reveal a group of too few",
         more={"minimum": minimum},
     )
 

@@ -2,8 +2,8 @@
 
 The server is uvicorn with limits of our own (:class:`Connection`). Others were measured alongside
 in November 2026, on 2 cores that were busy with other work: CPU of one small request, and the
-memory of an application of ten lines while one client sent header lines without end for 6 s, and
-while eight pipelined requests and read no answer.
+memory of an application of ten lines under two attacks of 6 s. In one, a client sent header lines
+without end. In the other, eight clients pipelined requests and read no answer.
 
 =============================  ======  ============  =========
 server                         CPU     header lines  pipelined
@@ -15,9 +15,9 @@ hypercorn 0.18                 300 us  75 MB         75 MB
 granian 2.8                    58 us   63 MB         63 MB
 =============================  ======  ============  =========
 
-The servers that limit both on their own take 1.4 to 7 times the CPU of ours, and an upload's CPU
-is what a collector pays for. granian comes near: look at it first when uvicorn changes. A proxy in
-front may limit both, too, but a collector must survive without one.
+The servers that limit both on their own take 1.4 to 7 times our CPU, which is the main cost of an
+upload. granian comes near, so look at it first when uvicorn changes. A proxy in front may also
+limit both, but a collector must survive without one.
 """
 
 from __future__ import annotations

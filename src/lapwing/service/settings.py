@@ -1,8 +1,8 @@
-"""What a collector is told: a TOML file, then the environment, then the command line.
+"""Settings of a collector: a TOML file, then the environment, then the command line.
 
-Unknown keys are refused with the nearest known one. A secret is in no such file and on no
-command line, where other users of a machine read it: tokens and passwords come by the environment
-or from a file of their own.
+Unknown keys are refused with the nearest known one. Tokens and passwords come from the environment
+or a file of their own. They are never in this file or on the command line, where other users of the
+machine could read them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     database : str
         The path of an SQLite file, or ``postgresql://...``. The folder of the default is made.
     host : str
-        The address to listen at.
+        The address to listen on.
     port : int
         0 takes any free one, which is printed.
     admin_token_file, analyst_token_file, monitor_token_file : str, optional
@@ -56,7 +56,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     body_seconds : float
         How long a body may take to arrive, from its first byte to its last.
     receiving_bytes : int
-        Bytes of bodies that may be on their way or being read at once. More are told to come again
+        Bytes of bodies that may be on their way or being read at once. More are told to retry
         later.
     waiting_uploads : int
         How many uploads may wait for the disk. Further ones are told to retry later.
@@ -64,7 +64,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         How many connections are served at once. Near it, those that have waited longest for a
         request are closed.
     retry_seconds : int
-        What a busy collector tells a device to wait.
+        The wait that a busy collector tells a device.
     decoders : int
         Processes that decode, in addition to the one that receives.
     decode_seconds : float

@@ -1,4 +1,4 @@
-"""What an admin does with surveys and epochs, and what the clock does.
+"""Changes to surveys and epochs, by an admin or by the clock.
 
 Each change is on disk before the catalog has it. The clock makes an epoch planned, open, in its
 grace, closed. It never goes back, so an epoch ends at a second look at the clock.
@@ -162,18 +162,18 @@ class NewSurvey(Body):
 
 
 class EpochDocument(TypedDict):
-    """An epoch as devices and analysts are told of it."""
+    """An epoch as devices and analysts see it."""
 
     name: EpochName
     opens: Moment | None
     closes: Moment | None
     grace_until: Moment | None
     state: EpochState
-    text: Annotated[Fingerprint, Meta(description="Of the text that people are asked in it.")]
+    text: Annotated[Fingerprint, Meta(description="Fingerprint of the text that people see in it.")]
 
 
 def epoch_document(epoch: StoredEpoch, kept: KeptSurvey) -> EpochDocument:
-    """Return what devices and analysts are told of an epoch of a survey."""
+    """Return an epoch of a survey as devices and analysts see it."""
     ends = None if epoch.closes is None else epoch.closes + epoch.grace_seconds
     return {
         "name": epoch.name,
@@ -532,7 +532,7 @@ def _check_pair(domain: Domain) -> None:
         raise ProblemError(
             Problem.SURVEY_REFUSED,
             f"a collector decodes surveys of two attributes with at most {MOST_PAIR_CELLS:,} "
-            f"cells, this one has {domain.size:,}. Use fewer bins",
+            f"cells, but this one has {domain.size:,}. Use fewer bins",
         )
 
 

@@ -1,4 +1,4 @@
-"""What is told of a survey before anything is decoded: its terms, and how many reported."""
+"""State of a survey before anything is decoded: its terms, and how many reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AnswersKind = Annotated[
 
 
 class TermsDocument(TypedDict):
-    """What a collector has decided about a survey."""
+    """Decisions of a collector about a survey."""
 
     survey: Fingerprint
     state: SurveyState
@@ -72,7 +72,8 @@ class SegmentCount(CountDocument):
 
 
 Reasons = Annotated[
-    dict[str, Count] | None, Meta(description="Refused uploads by reason. Null: an admin is told.")
+    dict[str, Count] | None,
+    Meta(description="Refused uploads by reason. null unless you are an admin."),
 ]
 
 
@@ -81,14 +82,15 @@ class CountedEpoch(EpochDocument, CountDocument):
 
     look: LookDocument | None
     received: Annotated[
-        Count | None, Meta(description="Reports so far, shown or not. Null: an admin is told.")
+        Count | None,
+        Meta(description="Reports so far, shown or not. null unless you are an admin."),
     ]
     refused: Reasons
     segments: NotRequired[list[SegmentCount]]
 
 
 class TokenCounts(TypedDict):
-    """Upload tokens of a survey that needs them. An admin is told."""
+    """Upload tokens of a survey that needs them. Shown to admins only."""
 
     unused: Count
     used: Count

@@ -1,6 +1,6 @@
 """Bodies and queries by type: the fields of a struct are the only place where a limit is.
 
-What is sent is checked against the struct, and the OpenAPI description is made from it.
+The body is checked against the struct, which also generates the OpenAPI description.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Body(Struct, forbid_unknown_fields=True):
 
     @classmethod
     def completed(cls, document: dict[str, Any]) -> dict[str, Any]:
-        """Return the object that was meant: another one where `alternative` was sent."""
+        """Return the completed object, or another one if `alternative` was sent."""
         return document
 
 

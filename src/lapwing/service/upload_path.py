@@ -151,7 +151,7 @@ _PAST = (
 
 
 class Address(NamedTuple):
-    """What the path of an upload says."""
+    """Contents of an upload's path."""
 
     survey: str
     epoch: str
@@ -204,7 +204,7 @@ class UploadPath:
 
     refusals: Counts what is refused.
     pool: Where large batches are read, so that small ones do not wait for them.
-    retry_seconds: What a busy collector tells a device to wait.
+    retry_seconds: The wait that a busy collector tells a device.
     holds: Returns whether the store has the batch of a survey, an epoch and an id.
     look: Where other collectors change the same database.
     """
@@ -451,7 +451,7 @@ def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
     if batch.survey != survey:
         raise ProblemError(
             Problem.MALFORMED,
-            "the batch is of another survey than its address. Send it to its own",
+            "the survey of the batch differs from that of its address. Send it to its own",
         )
     return batch
 

@@ -10,13 +10,6 @@ _MOST_SYMBOLS = 2**20
 _LARGEST_SURVEY = 2**20
 
 
-def why_not_on_page(survey: Survey) -> str | None:
-    """Return why the collector's page for visitors cannot ask a survey. None where it can."""
-    if survey.randomizer.domain.name == "product":
-        return "the collector's page asks for one attribute, and the survey asks for two together"
-    return why_not_in_browser(survey)
-
-
 def why_not_in_browser(survey: Survey) -> str | None:
     """Return why the JavaScript module cannot answer a survey. None where it can."""
     randomizer = survey.randomizer

@@ -19,7 +19,7 @@ from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.exact_counts import ExactCounts, require_one_column
+from lapwing.protocol.messages.exact_counts import ExactCounts, exact_counts_of, require_one_column
 from lapwing.protocol.messages.unit_rows import require_column, unit_named
 from lapwing.protocol.release import Mechanism
 from lapwing.questions import Question
@@ -175,7 +175,7 @@ def release(
     if isinstance(values, ExactCounts):
         summary = values
     else:
-        summary = ExactCounts._of_rows(
+        summary = exact_counts_of(
             values, by, counted, texts=texts, units=unit, most=most, rng=rng, stacklevel=4
         )
     return replace(planned.publish(summary, ledger=ledger, name=name, rng=rng), note=note)

@@ -124,7 +124,7 @@ def joined(observed: Sequence[tuple[Channel, CountTally]]) -> tuple[Channel, Cou
 
     observed: On one domain, each with at least one report.
     returns: Blocks in the order given. The share of each is the part of all people who were asked
-        through its channel, times its share there. Its counts and reports are its own.
+        through its channel, times its share there. Its counts and reports stay as they are.
     """
     people = sum(counts.total for _, counts in observed)
     blocks = [
@@ -172,7 +172,7 @@ def _check_domains(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
     for number, (_, channel, _) in enumerate(read[1:], start=2):
         if channel.domain.to_document() != first:
             raise MismatchError(
-                f"survey {number} is on another domain than survey 1. One distribution has one "
+                f"survey {number} has another domain than survey 1. One distribution has one "
                 "domain, so decode them separately"
             )
 

@@ -11,7 +11,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import fingerprint
 from lapwing.errors import AlteredCountsWarning, ArgumentError, callers_level, kind_of
 from lapwing.mechanisms.label_counts import FINEST, LabelCounts
 from lapwing.privacy.exact_numbers import exact_number
@@ -23,6 +22,7 @@ from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.release_identity import stated_identifier
 from lapwing.protocol.release import LARGEST_ANSWER, Release, ReleasePart
 from lapwing.survey.publication import Publication
 
@@ -55,9 +55,9 @@ def read_counts(
     Parameters
     ----------
     edges_or_labels : Domain or sequence
-        What was counted: n + 1 increasing numbers (edges of n bins), or n labels, one of which may
-        be None (missing values). A domain states more: dates, the closed end of bins, and bins for
-        values outside and missing ones. It must be public.
+        The bins or labels: n + 1 increasing numbers (edges of n bins), or n labels, one of which
+        may be None (missing values). A domain states more: dates, the closed end of bins, and bins
+        for values outside and missing ones. It must be public.
     counts : array_like [n]
         Noisy counts as the mechanism drew them, in the order of the bins or labels. Do not clip,
         round or normalize them.
@@ -129,13 +129,13 @@ def read_counts(
         )
     warn_of_altered(numbers, noise, float(exact))
     steps = 1 if noise == "discrete-laplace" else FINEST
-    if np.abs(numbers).max() * steps >= LARGEST_ANSWER:
+    if np.abs(numbers).max() >= LARGEST_ANSWER / steps:
         raise ArgumentError("counts", f"must be below {LARGEST_ANSWER // steps}")
     answers = np.rint(numbers * steps).astype(np.int64)
     promise = _promise(guarantee, noise, exact)
     stated = {"noise": noise, "scale": str(exact), "domain": domain.to_document()}
     part = ReleasePart(
-        fingerprint({**stated, "answers": [str(answer) for answer in answers.tolist()]})[:32],
+        stated_identifier({**stated, "answers": [str(answer) for answer in answers.tolist()]}),
         promise,
         _stored_noise(noise, exact, steps),
         promise.whole_loss,
@@ -252,14 +252,9 @@ def warn_of_altered(counts: Numbers, noise: StatedNoise, scale: float) -> None:
 def clipping_chance(counts: Numbers, noise: StatedNoise, scale: float) -> float:
     """Return a bound of the probability of so many zeros and no negative count, unaltered.
 
-    Parameters
-    ----------
-    counts : numpy.ndarray
-        Whole numbers, none below zero, float64 [n].
-    noise : str
-        Its shape is used.
-    scale : float
-        Of the noise, in people. Above 50 it is taken as 50.
+    counts: Whole numbers, none below zero, float64 [n].
+    noise: Its shape is used.
+    scale: Of the noise, in people. Above 50 it is taken as 50.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What several surveys, or several rounds of one, cost a person, and saying so in plain words."""
+"""Privacy cost of several surveys or rounds to one person, in plain words."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.ledger_entry import MOST_ROUNDS
 from lapwing.randomizers.categorical.rappor import Rappor
+from lapwing.results.rounding import level_text
+from lapwing.results.weak_parameters import PRIORS, belief_text
 from lapwing.survey.survey import Survey
 
 
@@ -125,8 +127,8 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
         "Your answers are randomized on your own device before they leave it. Nobody receives what "
         "you hold, not even the collector.",
         "Together, the reports from your device to the surveys listed here change the odds of any "
-        f"guess about you {odds}, whatever else is known about you and however the reports are "
-        "analyzed.",
+        f"guess about you {odds}. This holds whatever else is known about you, and however the "
+        "reports are analyzed.",
         f"The most that may be asked of you is epsilon {float(ledger.budget.epsilon):g}. The "
         f"surveys listed here use {float(spent.epsilon):g} of it.",
     ]
@@ -155,8 +157,8 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
             "changes. The factor above does not cover this silence."
         )
     told.append(
-        "This covers the reports themselves. It does not cover what travels beside them: whether, "
-        "when and from where they were sent."
+        "This covers the reports themselves. It does not cover their delivery: whether, when and "
+        "from where they were sent."
     )
     return told
 
@@ -175,8 +177,16 @@ def statement_markdown(asked: Sequence[Participation], ledger: Ledger) -> str:
         for one in asked
         if one.survey.notice
     )
+    spent = ledger.spent
+    assert spent is not None
+    beliefs = "\n".join(
+        f"| {level_text(prior)} | {belief_text(prior, float(spent.epsilon))} |" for prior in PRIORS
+    )
     return (
         f"# What your reports can tell\n\n{sentences}\n\n"
+        "All these reports together can raise an observer's belief in a statement about you at "
+        "most this far:\n\n"
+        f"| belief before | belief after, at most |\n|---|---|\n{beliefs}\n\n"
         "| survey | reports | epsilon of one | epsilon of all |\n|---|---|---|---|\n"
         f"{rows}\n{notices}"
     )

@@ -18,8 +18,9 @@ from lapwing.decoders.releases.segment_curves import (
     somebody_in_none,
     table_of_curves,
 )
-from lapwing.documents import Stored, html_of
+from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
+from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_choice import Choice
 from lapwing.planning.release_defaults import (
@@ -35,7 +36,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release, check_unit
-from lapwing.registry import MECHANISMS
+from lapwing.registry import MECHANISMS, publication_of
 from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, VAGUE, all_noise, counted_word, vague
 from lapwing.results.distribution import Distribution
@@ -90,8 +91,12 @@ class Publication(Stored):
         Parameters
         ----------
         document : dict
-            JSON object that :meth:`to_document` returned.
+            JSON object that :meth:`to_document` returned. Of released answers it is a
+            :class:`lapwing.survey.QuestionPublication`.
         """
+        subclass: Any = publication_of(document.get("format"))
+        if subclass is not None:
+            return subclass.from_document(document)  # type: ignore[no-any-return]
         return cls(Release.from_document(document))
 
     @property
@@ -210,11 +215,11 @@ class Publication(Stored):
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """A release that nothing is left to be refused for but the ledger and too many people.
+    """A checked release, which only the ledger or too many people can still refuse.
 
     Made by :func:`planned_release`, before the values are looked at.
 
-    loss: What it will cost.
+    loss: Its privacy cost.
     choice: How the mechanism was chosen, where it was chosen from several.
     """
 
@@ -338,7 +343,7 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
 
 
 def decode_release(release: Release, decoder: Decoder | None = None) -> Distribution:
-    """Return the distribution behind a release, by the decoder that suits its mechanism.
+    """Return the estimate from a release, by the decoder that suits its mechanism.
 
     decoder: Default: the one of the mechanism. Of a table by segment each segment is decoded alone.
     returns: Distribution over the symbols, or over the cells of a table.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from lapwing.documents import html_of
 from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
 from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
@@ -239,7 +239,7 @@ class QuestionPublication(Publication):
 
 @dataclass(frozen=True)
 class PlannedAnswers:
-    """Answers that nothing is left to be refused for but the ledger.
+    """Checked answers, which only the ledger can still refuse.
 
     draws: The exact draws of the questions.
     curve: The release of the whole curve for its share of the budget, where it is asked.
@@ -285,7 +285,7 @@ class PlannedAnswers:
         keep: Stores the release while its payment is open.
         """
         if summary.unit != self.promise.unit:
-            raise PrivacyError("the exact counts are of another unit than the privacy guarantee")
+            raise PrivacyError("the exact counts have another unit than the privacy guarantee")
         self.draws.check(summary.domain)
         people = summary.people if self.promise.shows_people else None
         warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)

@@ -16,7 +16,7 @@ from lapwing.decoders.releases.label_shares import CountedShares, noise_of_count
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
 from lapwing.decoders.series.walk_model import found_changes
-from lapwing.decoders.unbiased.linear_estimate import WHOLE, linear_estimate
+from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -33,7 +33,7 @@ from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.series import ALONE, Errors, Series, SeriesWeek, laws_between
 from lapwing.results.series_change import SeriesChange, Shift
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import WHOLE, Uncertainty
 from lapwing.results.week_names import check_names, with_missing
 from lapwing.survey.publication import Publication
 from lapwing.survey.survey import Survey, unit_entry
@@ -111,7 +111,7 @@ def decode_series(
     MismatchError
         When a week is on another domain, is given twice, or its tally is not its survey's.
     ArgumentError
-        When weeks or names are out of order, there are none, or one is no such pair. When
+        When there are no weeks, a week is not such a pair, or weeks or names are out of order. When
         reports are memoized, and so show no changes.
     UnsupportedChannelError
         Of numbers on more than 1024 bins, or of more weeks than memory should hold (512 at 512
@@ -119,9 +119,9 @@ def decode_series(
 
     Notes
     -----
-    Releases of a curator who adds new people to all earlier ones, round after round
-    (:class:`lapwing.mechanisms.RunningPrefixSums`), are no series of weeks: each is about
-    everybody so far.
+    Releases of a curator who adds new people each round
+    (:class:`lapwing.mechanisms.RunningPrefixSums`), are not a series of weeks, because each is
+    about everybody so far.
 
     **Privacy.** Post-processing of what is public already. One person's privacy losses compose
     over the weeks in which they answered: `Series` carries the privacy guarantee of each week, not
@@ -177,7 +177,7 @@ def read_weeks(
         raise ArgumentError("a series needs at least one week in which somebody reported")
     unknown = [name for name in allow_equal if name not in called]
     if unknown:
-        raise ArgumentError("allow_equal", f"must name weeks, {unknown[0]!r} is none of them")
+        raise ArgumentError("allow_equal", f"must name weeks, but {unknown[0]!r} is none of them")
     seen: dict[Any, str] = {}
     known_ids: dict[Any, str] = {}
     first = there[0]
@@ -285,7 +285,7 @@ def _of_release(release: Release, name: str) -> ReadWeek:
             "histogram-query and label-counts"
         )
     release.mechanism.verify(release)
-    parts = tuple(sorted(part.identifier for part in release.parts))
+    parts = (*sorted(part.identifier for part in release.parts), *release.known_digests)
 
     def alone() -> Distribution:
         decoder = release_decoder(release.mechanism, release.domain)

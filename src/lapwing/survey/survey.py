@@ -16,7 +16,6 @@ from lapwing.documents import (
     Stored,
     describe_value,
     fingerprint,
-    html_of,
     require,
     require_format,
     require_spelling,
@@ -29,6 +28,7 @@ from lapwing.errors import (
     MismatchError,
     kind_of,
 )
+from lapwing.facts import html_of
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
@@ -57,13 +57,11 @@ from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
 from lapwing.questions import (
     Question,
-    asks_document,
-    asks_of,
     check_answerable,
-    quiet_about_the_curve,
     read_questions,
 )
 from lapwing.registry import DECODERS, RANDOMIZERS
+from lapwing.survey.survey_questions import asks_document, asks_of, quiet_about_the_curve
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
@@ -123,7 +121,7 @@ class Survey(Stored):
         often it is sent. So changes of the answers are not seen. Fresh reports show them.
         Default: False.
     question, purpose, owner, contact : str, optional
-        What is asked in words, what the answers are for, who asks, and where to turn to: each of 1
+        The question in words, the purpose of the answers, who asks, and whom to contact. Each has 1
         to 1000 printable characters on one line. Devices show and keep them. They are no part of
         :attr:`fingerprint`. Their own is :attr:`text_fingerprint`, which devices pin. A collector
         takes another text only while no epoch can be answered.
@@ -140,10 +138,10 @@ class Survey(Stored):
     large to list gives HeavyHitters. Pass the decoder, and the checker knows that as well.
 
     **Privacy.** A memoized report hides its first value with epsilon, and anybody's later values
-    entirely, because nothing that is sent depends on them. One report for each value would not do:
-    from which of two reports comes when, one sees that the value changed, and when it came back.
-    It does not hide that two reports are one person's. A long report is hardly ever made twice,
-    so an observer who sees it in two epochs knows that somebody took part in both.
+    entirely, because nothing that is sent depends on them. One report for each value would not be
+    enough, because the sequence of reports would show when the value changed and when it came back.
+    It does not hide that two reports are one person's. A long report is hardly ever made twice, so
+    an observer who sees it in two epochs knows that somebody took part in both.
 
     Examples
     --------
@@ -244,7 +242,7 @@ class Survey(Stored):
 
     @property
     def answers(self) -> str:
-        """What a device keeps of its answers from one epoch to the next.
+        """State that a device keeps from one epoch to the next.
 
         "fresh": nothing, each is randomized again and costs again. "remembered report": the whole
         report. "remembered round": the permanent round of :class:`lapwing.Rappor`.
@@ -289,8 +287,8 @@ class Survey(Stored):
 
         Nothing is kept. A second call for the same people draws other reports, and other permanent
         rounds of :class:`lapwing.Rappor`. It costs each of them the epsilon of :attr:`guarantee`
-        again, also where the answers of the survey are memoized. Only a device file keeps a
-        report or a round (:class:`lapwing.client.Device`).
+        again, even where the answers of the survey are memoized. Only a device file keeps a report
+        or a round (:class:`lapwing.client.Device`).
 
         Parameters
         ----------
@@ -307,8 +305,8 @@ class Survey(Stored):
         Warns
         -----
         RowsWarning
-            Of 100 values or more, before anything is randomized: when more than half are missing,
-            unreadable or outside the range, or more than 1% are unreadable.
+            With 100 values or more, when more than half are missing, unreadable or outside the
+            range, or more than 1% are unreadable. It comes before anything is randomized.
         """
         if are_many(values):
             rows = RowCounts()
@@ -368,11 +366,11 @@ class Survey(Stored):
         Raises
         ------
         MismatchError, ReportError
-            When another survey asked for the reports, they are not of this survey's randomizer,
-            one cannot occur, or a count is not legal. Nothing is counted.
+            When reports are of another survey or randomizer, or when a report or a count is
+            impossible. Nothing is counted.
         ArgumentError
-            When there are not as many labels or counts as reports, more than 100,000 different
-            labels, or the minimum is not positive or is given without `by`.
+            When labels or counts are not as many as reports, or more than 100,000 labels differ.
+            When the minimum is not positive or given without `by`.
         TallyError
             When the counts add up to more than 2^53 - 1, or, of a survey that stores reports, to
             more than 2^31.
@@ -409,7 +407,7 @@ class Survey(Stored):
         tally = self.randomizer.tally(reports)
         if reports.survey not in (None, self.fingerprint):
             raise MismatchError(
-                f"survey {reports.survey[:12]} asked for these reports, this one is "
+                f"survey {reports.survey[:12]} asked for these reports, but this one is "
                 f"{self.fingerprint[:12]}. Use the survey that asked for them"
             )
         return tally.of_survey(self.fingerprint)
@@ -427,7 +425,7 @@ class Survey(Stored):
             raise ArgumentError("a release is decoded by Publication(release).distribution")
         if tally.survey not in (None, self.fingerprint):
             raise MismatchError(
-                f"the tally was collected by survey {tally.survey[:12]}, this one is "
+                f"the tally was collected by survey {tally.survey[:12]}, but this one is "
                 f"{self.fingerprint[:12]}. Use the survey file that collected it"
             )
 
@@ -466,8 +464,8 @@ class Survey(Stored):
         tally : CountTally or TallyLog
             Of this survey.
         decoder : Decoder or str, optional
-            One, or the name of one without its knobs, such as "least-squares". Default: the
-            recommended one.
+            A decoder, or the name of one with default parameters, such as "least-squares". Default:
+            the recommended one.
         bins : int, optional
             Decode at another number of bins, which must divide the grid of a square wave.
         progress : callable, optional
@@ -536,7 +534,7 @@ class Survey(Stored):
         return replace(found, guarantee=kept_guarantee, provenance={**found.provenance, **kept})
 
     def check_poisoning(self, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
-        """Return whether devices that follow the protocol can have sent a tally.
+        """Return whether devices that follow the protocol could have sent a tally.
 
         Parameters
         ----------
@@ -581,10 +579,10 @@ class Survey(Stored):
     ) -> Survey:
         """Return the survey that asks the next people, its parts chosen by a published answer.
 
-        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. Where the first
-        people's answer shows a smooth one, the next are not asked about fine bins. Where it shows
-        single values that many hold, more are. Domain, epsilon and questions stay, and so do the
-        cells that questions have. Decode both epochs with :func:`lapwing.decode_together`.
+        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. If the first answer
+        is smooth, fewer of the next people are asked about fine bins. If it shows single values
+        that many hold, more people are. Domain, epsilon and questions stay, and so do the cells
+        that questions have. Decode both epochs with :func:`lapwing.decode_together`.
 
         Parameters
         ----------
@@ -663,6 +661,7 @@ class Survey(Stored):
         return {
             "survey": self.name,
             **self.notice,
+            **({"asks": ", ".join(map(str, self.questions))} if self.questions else {}),
             "domain": domain_text(self.randomizer.domain),
             "randomizer": self.randomizer.name,
             "privacy guarantee": str(self.guarantee),
@@ -777,7 +776,9 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
                 advice=f"Number {number} is not",
             )
         if (rule := broken_rule(label)) is not None:
-            raise ArgumentError(f"every segment must {rule}, number {number} does not. Change it")
+            raise ArgumentError(
+                f"every segment must {rule}, but number {number} does not. Change it"
+            )
     if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("segments", "must be named once, one is named twice")
     return tuple(segments)

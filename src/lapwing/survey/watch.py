@@ -23,7 +23,6 @@ from lapwing.decoders.series.change_points import (
     without_finer,
 )
 from lapwing.decoders.series.walk_decoder import smooth_series
-from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.documents import (
     Stored,
     fingerprint,
@@ -58,7 +57,7 @@ from lapwing.survey.series_decoding import (
 
 LABEL_LIMIT = 64
 
-METHOD = "two levels, before and after; of a change that was reported because it is large"
+METHOD = "two levels, before and after, of a change that was reported because it is large"
 
 _MOST_WEEKS = 2000
 
@@ -93,12 +92,12 @@ class WatchedChange(Declared, FromFields):
 
 @dataclass(frozen=True)
 class Noticed:
-    """What a look found.
+    """Findings of a look.
 
     gap: Why there was nothing to look at, in words.
     evidence, needed: Logarithm of the evidence that something changed since the reference, and from
         which it is reported.
-    change: What is reported now: something that changed since the last report.
+    change: New findings: changes since the last report.
     """
 
     week: str
@@ -168,8 +167,8 @@ class Watch(Declared, FromFields, Stored):
     Notes
     -----
     It is frozen: :meth:`look` returns the watch after the look, and what it noticed. The state to
-    keep from one week to the next is in :meth:`to_json`: what weeks said since the reference, a
-    few kB each, and no reports.
+    keep from one week to the next is in :meth:`to_json`: the information of the weeks since the
+    reference. It takes a few kB a week and holds no reports.
 
     The test is exact for normal scores whose information is known. Those of reports are normal to
     a good approximation from about 1,000 people a week on. A slow drift is also a change once it
@@ -357,7 +356,7 @@ class Watch(Declared, FromFields, Stored):
         domain = randomizer.domain
         if not domain.ordered:
             raise UnsupportedChannelError(
-                "the people who notice a change are planned for numbers only"
+                "the people needed to notice a change are computed for numbers only"
             )
         scaled = ScaledBasis(domain, limit=WAVES)
         columns = scaled.columns(np.ones(scaled.joined.size))
@@ -466,12 +465,8 @@ class Watch(Declared, FromFields, Stored):
         columns, shape = self._columns()
         looks = self._looks()
         mean, covariance = moved_by([look for _, look in looks], told.begun, shape)
-        law = Uncertainty(
-            columns @ mean,
-            *compressed(columns @ covariance @ columns.T),
-            self.pilot,
-            1,
-            METHOD,
+        law = Uncertainty.of_covariance(
+            columns @ mean, columns @ covariance @ columns.T, self.pilot, 1, METHOD
         )
         report = len(self.changes) + 1
         level = 1 - self.alpha / (report * (report + 1))

@@ -102,7 +102,7 @@ class _Word:
         """Return the smallest or the largest coin of a group. Each with half of its share."""
         path = self._use()
         whole = bits == 32 and sum(path.shares) == 2**32
-        claim(whole, "a public coin is the high half of a word, and its groups share 2^32")
+        claim(whole, "public randomness is the high half of a word, and its groups share 2^32")
         option = path.choose([Fraction(share, 2**33) for share in path.shares for _ in range(2)])
         group, largest = divmod(option, 2)
         return sum(path.shares[: group + largest]) - largest
@@ -400,7 +400,7 @@ def check_channel(randomizer: Randomizer, laws: list[Law]) -> None:
         claim_close(
             block.share * matrix,
             mean,
-            f"block {number} of the channel is not the law of the reports",
+            f"block {number} of the channel is not the distribution of the reports",
             relative=1e-12,
             absolute=1e-15,
         )
@@ -457,7 +457,7 @@ def check_reports(
     claim(batch.width == randomizer.report_width, "reports must be as wide as is said")
     claim(
         report_tail(batch.data, law) >= level,
-        f"the reports of input {point} do not have the law of from_words",
+        f"the reports of input {point} do not have the distribution of from_words",
     )
     words = iterate(seeded(point))
     few = b"".join(randomizer.from_words(point, words) for _ in range(min(reports, 1000)))

@@ -12,7 +12,7 @@ from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, quadratic_
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.spectral_prior import always_allowed, cell_band, widened_band
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.unbiased.linear_estimate import triangular
+from lapwing.results.uncertainty import triangular
 
 SIZE = 512
 

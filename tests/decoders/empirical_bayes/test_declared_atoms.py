@@ -9,6 +9,7 @@ from lapwing import Distribution, Interval, MultiscaleWave, SpectralPrior, simul
 from lapwing.decoders.empirical_bayes.dense_model import apart_columns, marginal
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.distances import wasserstein
+from lapwing.results.symbols import missing_share
 
 DOMAIN = Interval(0, 1, bins=64, atoms=[0], missing="bin", outside="clip")
 POLLS = 25
@@ -41,7 +42,7 @@ def test_its_share_is_not_shrunk(share: float) -> None:
         tally = simulate(randomizer, counts, rng=seed)
         result = SpectralPrior(band=False).decode(randomizer.channel, tally)
         atoms.append(result.mass[DOMAIN.index([0.0])[0]])
-        missing.append(result._missing_share)
+        missing.append(missing_share(result))
     assert np.mean(atoms) == pytest.approx(share, abs=LIMIT)
     assert np.mean(missing) == pytest.approx(0.2, abs=LIMIT)
 

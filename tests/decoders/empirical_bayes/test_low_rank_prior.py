@@ -21,6 +21,7 @@ from lapwing.papers.square_wave import HaarHadamard, Hierarchical
 from lapwing.papers.wavelet import Wavelet
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers import OptimizedUnaryEncoding
+from lapwing.results.symbols import missing_share
 from tests.decoders.band_choices import KINDS, TARGETS
 
 SIZE = 640
@@ -128,7 +129,7 @@ def test_declared_atoms_and_the_missing_symbol_stand_apart() -> None:
     result = SpectralPrior().decode(randomizer.channel, simulate(randomizer, people, rng=3))
     assert result.share(0.0) == pytest.approx(0.25, abs=0.03)
     assert result.share(0.5) == pytest.approx(0.15, abs=0.03)
-    assert result._missing_share == pytest.approx(0.1, abs=0.03)
+    assert missing_share(result) == pytest.approx(0.1, abs=0.03)
     band = result.confidence_band()
     assert band is not None
     assert np.isfinite(band.low).all()

@@ -71,6 +71,18 @@ def test_parts_have_the_means_of_the_channel(epsilon: float) -> None:
     assert [part.information is None for part in density.parts][:3:2] == [True, epsilon == 4]
 
 
+@pytest.mark.parametrize("first", [1, 7, 40])
+@pytest.mark.parametrize("second", [1, 7, 40])
+def test_a_product_is_the_same_in_the_cheaper_order(first: int, second: int) -> None:
+    rng = np.random.default_rng(first * second)
+    ones = [rng.integers(2, size=(size, 9)).astype(float) for size in (first, second)]
+    part = SeparablePart(*ones, 0.1, 0.5, np.ones((first, second)), 9, None)
+    moved, seen = rng.normal(size=(3, 9, 9)), rng.normal(size=(3, first, second))
+    found = part.changes(moved)
+    assert np.allclose(found, 0.5 * np.einsum("ai,kij,bj->kab", ones[0], moved, ones[1]))
+    assert (part.adjoint(seen) * moved).sum() == pytest.approx(float((seen * found).sum()))
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 4])
 def test_slope_of_the_likelihood_by_differences(epsilon: float) -> None:
     density, _, amplitudes = _model(epsilon)

@@ -24,6 +24,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.results.symbols import missing_share
 
 PROMISES = {
     "public": Promise("replace-one", epsilon=1, delta="1e-6"),
@@ -157,13 +158,13 @@ def test_it_is_near_the_people(mechanism, promise, target) -> None:
     found = SpectralPursuit(target=target).decode(made.channel, made)
     truth = np.cumsum(held.counts) / PEOPLE
     assert np.abs(np.cumsum(found.mass) - truth).max() < 0.03
-    assert found._missing_share == pytest.approx(0.2, abs=0.02)
+    assert missing_share(found) == pytest.approx(0.2, abs=0.02)
     assert found.guarantee == made.guarantee and found.reports == pytest.approx(PEOPLE, rel=0.02)
 
 
 def test_nobody_is_missing_where_none_shows() -> None:
     _, made = released(PROMISES["public"])
-    assert SpectralPursuit(band=False).decode(made.channel, made)._missing_share == 0
+    assert missing_share(SpectralPursuit(band=False).decode(made.channel, made)) == 0
 
 
 def test_rounds_are_decoded_together() -> None:

@@ -22,6 +22,7 @@ from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
+from lapwing.results.symbols import missing_share
 from tests.false_alarms import (
     BROKEN_BAND_DRAWS,
     COVERAGE_DRAWS,
@@ -110,8 +111,8 @@ class TestDecoding:
     def test_missing_values_have_their_share(self, missing):
         found = PrefixSums().release(summary(missing=missing), APPROXIMATE, rng=seeded(1))
         result = StepPursuit().decode(found.channel, found)
-        assert result._missing_share == pytest.approx(missing / 20_000, abs=0.005)
-        assert missing or result._missing_share == 0
+        assert missing_share(result) == pytest.approx(missing / 20_000, abs=0.005)
+        assert missing or missing_share(result) == 0
 
     def test_the_spectral_prior_reads_releases_too(self):
         held = summary()

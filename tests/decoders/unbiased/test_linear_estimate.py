@@ -21,12 +21,12 @@ from lapwing import (
     SquareWave,
     simulate,
 )
-from lapwing.decoders.unbiased.linear_estimate import RANK, WHOLE, linear_estimate
+from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import MismatchError, TallyError, WeakAnswerWarning
 from lapwing.linear.operators.operator import dense
 from lapwing.protocol import Channel
 from lapwing.randomizers import OptimizedUnaryEncoding
-from lapwing.results.uncertainty import Band
+from lapwing.results.uncertainty import RANK, WHOLE, Band
 from lapwing.tallies import CountTally
 from lapwing.testing.decoder_contract import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS, mixed_channel

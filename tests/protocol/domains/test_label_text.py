@@ -132,7 +132,7 @@ def test_no_list_holds_a_label_that_cannot_be_compared_or_seen() -> None:
     randomizer = lw.RandomizedResponse(lw.Categories(2), epsilon=1)
     for case in ILLEGAL:
         label, rule = case["label"], case["rule"]
-        with pytest.raises(DomainError, match=f"must each {rule}, the one at position 1 does not"):
+        with pytest.raises(DomainError, match=f"must each {rule}, but the one at position 1"):
             lw.Categories(["tea", label])
         with pytest.raises(LapwingError, match=f"must {rule}|1 to 200 characters"):
             lw.Survey("s", randomizer, segments=["tea", label])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import httpx
@@ -40,15 +41,32 @@ DAYS = lw.Survey(
 )
 CHILDREN = lw.Survey("Children", lw.RandomizedResponse(lw.Integers(0, 8), 2))
 SURVEYS = (INCOME, BIRDS, DAYS, CHILDREN)
-ASKING = lw.Survey(
-    "Earnings",
-    lw.recommend(
-        lw.Interval(0, 500_000),
-        epsilon=2,
-        users=20_000,
-        questions=["share above 50000", "histogram edges 0 20000 50000 500000", "mean"],
+PAIRS = lw.Survey(
+    "Start-up",
+    lw.randomizers.MultiscaleBoxes(
+        lw.Product(
+            ms=lw.Interval(0, 5000, bins=16, outside="overflow"),
+            hour=lw.Interval("00:00", "24:00", bins=12, unit="time-of-day", circular=True),
+        ),
+        2,
     ),
+    question="How long did it take, and when?",
 )
+
+
+@cache
+def kinds() -> lw.Survey:
+    asked = lw.Product(
+        kind=lw.Categories(["phone", "laptop"]), happy=lw.Categories(["yes", "no", "so so"])
+    )
+    return lw.Survey("Kinds", lw.recommend(asked, epsilon=2, users=3000))
+
+
+@cache
+def asking() -> lw.Survey:
+    asked = ["share above 50000", "histogram edges 0 20000 50000 500000", "mean"]
+    best = lw.recommend(lw.Interval(0, 500_000), epsilon=2, users=20_000, questions=asked)
+    return lw.Survey("Earnings", best)
 
 
 class Place(NamedTuple):
@@ -80,7 +98,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         served(tmp_path_factory.mktemp("collector")) as here,
         sync_api.sync_playwright() as started,
     ):
-        for survey in (*SURVEYS, ASKING):
+        for survey in (*SURVEYS, asking(), PAIRS, kinds()):
             open_survey(here.address, survey)
         path = f"{here.address}/v1/surveys/{INCOME.fingerprint}/epochs/f"
         with httpx.Client(headers=as_role(ADMIN), timeout=SECONDS) as client:
@@ -93,7 +111,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         _send(here.address, BIRDS, ["lapwing"] * 900 + ["snipe"] * 600)
         _send(here.address, DAYS, rng.uniform(20500, 20700, 2000))
         _send(here.address, CHILDREN, rng.poisson(1.7, 2000).clip(0, 8))
-        _send(here.address, ASKING, rng.lognormal(10.4, 0.8, 5000).clip(0, 499_000))
+        _send(here.address, asking(), rng.lognormal(10.4, 0.8, 5000).clip(0, 499_000))
         with running_chromium(started, tmp_path_factory.mktemp("profile")) as running:
             yield Place(here.address, running)
 
@@ -233,9 +251,9 @@ def test_what_is_drawn_is_what_the_reports_say(place: Place, survey: lw.Survey) 
 
 def test_answers_to_the_questions_of_a_survey_come_first(place: Place) -> None:
     with opened(place, viewport={"width": 390, "height": 800}) as page:
-        page.goto(place.of(ASKING))
+        page.goto(place.of(asking()))
         settled(page)
-        path = f"{place.address}/v1/surveys/{ASKING.fingerprint}/results/e"
+        path = f"{place.address}/v1/surveys/{asking().fingerprint}/results/e"
         document = httpx.get(path, headers=as_role(ADMIN), timeout=SECONDS).json()
         first = page.locator("#result table").first
         rows = first.locator("tbody tr").all_inner_texts()
@@ -282,7 +300,7 @@ def test_text_stands_out_and_nothing_is_wider_than_a_telephone(place: Place, sch
         "/",
         f"/surveys/{INCOME.fingerprint}?epoch=f&against=segment:south&segment=north&low=3&error=x",
         f"/surveys/{BIRDS.fingerprint}",
-        f"/surveys/{ASKING.fingerprint}?low=20000",
+        f"/surveys/{asking().fingerprint}?low=20000",
         f"/take-part/{INCOME.fingerprint}",
     ]
     with opened(place, color_scheme=scheme, viewport={"width": 390, "height": 800}) as page:
@@ -506,6 +524,42 @@ def test_what_is_shown_is_sent_and_nothing_else(place: Place) -> None:
         page.wait_for_selector("#status:has-text('Not sent')")
         assert uploads == [birds, dates] and incomes not in uploads
         assert page.inner_text("#spent") == "3 answers together have cost an epsilon of 7 so far."
+
+
+def test_a_visitor_answers_two_attributes_in_one_report(place: Place) -> None:
+    with opened(place, analyst=False, viewport={"width": 390, "height": 844}) as page:
+        page.goto(f"{place.address}/take-part/{PAIRS.fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.get_by_label("ms, from 0 to 5000").fill("800")
+        page.click("#randomize")
+        page.wait_for_selector("#wrong:has-text('Give both answers first.')")
+        page.fill("#value", "6000")
+        page.get_by_label("hour, from 00:00").fill("09:30")
+        page.click("#randomize")
+        page.wait_for_selector("#wrong:has-text('counted as above 5000')")
+        assert "Your answer for ms is outside" in page.inner_text("#wrong")
+        assert "for hour" not in page.inner_text("#wrong")
+        drawn = []
+        page.on("request", lambda asked: drawn.append(asked) if "batches" in asked.url else None)
+        page.fill("#value", "800")
+        page.click("#randomize")
+        page.wait_for_selector("#report:not([hidden])")
+        batch = Batch.from_bytes(bytes.fromhex(page.text_content("#bytes")))
+        assert batch.survey == PAIRS.fingerprint and batch.reports == 1
+        page.click("#send")
+        page.wait_for_selector("#status:has-text('Sent and stored')")
+        (sent,) = drawn
+        PAIRS.tally(
+            Batch.from_bytes(sent.post_data_buffer).to_reports(PAIRS.randomizer.fingerprint)
+        )
+        page.goto(f"{place.address}/take-part/{kinds().fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        page.get_by_label("laptop").check()
+        page.get_by_label("so so").check()
+        page.click("#randomize")
+        page.wait_for_selector("#report:not([hidden])")
+        assert page.inner_text("#spent") == "2 answers together have cost an epsilon of 4 so far."
 
 
 def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:

@@ -424,7 +424,7 @@ def test_a_decoder_that_fails_leaves_the_rest_of_the_page(tmp_path: Path, monkey
 
             monkeypatch.setattr(here.collector.results._processes[0], "ask", broken)
             text = await look(here, page_of(NUMBERS))
-            assert "There is no result now" in text and "Privacy guarantee" in text
+            assert "No result is available now" in text and "Privacy guarantee" in text
             assert "secret" not in text and "ZeroDivision" not in text
             assert "secret" not in here.log.getvalue() and "ZeroDivision" in here.log.getvalue()
 
@@ -440,9 +440,6 @@ APP_ONLY = {
     ),
     "general-wave": lw.papers.square_wave.GeneralWave(lw.Interval(0, 1, bins=8), 1, ratio=0.5),
     "at most 1,048,576 symbols": lw.SquareWave(lw.Interval(0, 1, bins=2**20 + 1), 1),
-    "asks for two together": lw.randomizers.BoxWave(
-        lw.Product(x=lw.Integers(0, 7), y=lw.Categories(["a", "b"])), 1, widths=(2, 1)
-    ),
 }
 
 
@@ -493,6 +490,39 @@ def test_take_part_has_an_input_that_fits(tmp_path: Path) -> None:
             await here.done("POST", f"/v1/surveys/{TEXTS.fingerprint}/retire")
             ended = await look(here, f"/take-part/{TEXTS.fingerprint}", token=None)
             assert "has ended" in ended and "<form" not in ended
+
+    asyncio.run(run())
+
+
+def test_take_part_asks_both_attributes_of_a_pair(tmp_path: Path) -> None:
+    axes: dict[str, Any] = {
+        "wait": lw.Interval(0, 80, bins=8, missing="bin"),
+        "hour": lw.Interval("00:00", "24:00", bins=12, unit="time-of-day", circular=True),
+        "day": lw.Interval("2026-01-01", "2026-12-31", bins=13, unit="date"),
+        "<i>kind</i>": lw.Categories(["<b>", "laptop"]),
+        "town": lw.Categories(40),
+    }
+    kinds = {"wait": "number", "hour": "time", "day": "date", "<i>kind</i>": "radio", "town": None}
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            for one, other in (("wait", "hour"), ("day", "<i>kind</i>"), ("town", "wait")):
+                domain = lw.Product(**{one: axes[one], other: axes[other]})
+                survey = lw.Survey(
+                    f"{one} by {other}",
+                    lw.randomizers.MultiscaleBoxes(domain, 2),
+                    purpose="To see when it is slow.",
+                )
+                await here.publish(survey)
+                text = await look(here, f"/take-part/{survey.fingerprint}", token=None)
+                found = Elements(text)
+                fields = (each for each in found.all("div") if "data-field" in each)
+                assert [field["data-name"] for field in fields] == [one, other]
+                for name, place in ((one, "value"), (other, "value-2")):
+                    inputs = [each for each in found.all("input") if each.get("name") == place]
+                    assert {each["type"] for each in inputs} == ({kinds[name]} - {None})
+                assert ("I have no answer for wait" in text) == ("wait" in (one, other))
+                assert "To see when it is slow." in text and "<i>" not in text and "<b>" not in text
 
     asyncio.run(run())
 

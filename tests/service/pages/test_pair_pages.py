@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -60,10 +61,20 @@ def test_a_map_has_its_marginals_quartiles_and_a_comparison(tmp_path: Path) -> N
             assert float(lines[0][2]) == pytest.approx(88 - 72 * median["value"] / 5000, abs=0.02)
             assert "Quantile 0.5 of ms given hour at-least 06:00 below 10:00:" in text
             assert f"/v1/surveys/{PAIRS.fingerprint}/pairs/f.png" in text
+            assert text.count("a difference between conditions is estimated too small") == 2
             assert "style=" not in text  # which the policy of the pages forbids
             both = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&against=epoch:e&wait=1")
             assert of_class(both, "less") and "f compared with e" in both
             assert "How much higher ms is in f" in both
+            _, gap = both.split("data-difference>")
+            shown = (await here.done("GET", f"{path}/pairs/f?against=e")).json()["map"]
+            sure = (np.array(shown["low"]) > 0) | (np.array(shown["high"]) < 0)
+            assert len(re.findall('class="(?:more|less) sure"', gap)) == sure.sum() > 0
+            chart = re.compile(r'data-chart="difference".*?data-columns>(.*?)</script>', re.S)
+            for name, found in zip(("ms", "hour"), chart.findall(gap), strict=True):
+                columns = json.loads(found)["columns"]
+                assert {"difference", "low", "simultaneous_high"} <= set(columns)
+                assert f"{name} alone: CDF of f minus CDF of e" in gap
             odd = "condition=hour&low=six&high=10:00"
             text = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&wait=1&{odd}")
             assert 'role="alert"' in text and of_class(text, "more")

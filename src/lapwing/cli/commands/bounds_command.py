@@ -19,6 +19,7 @@ from lapwing.cli.reading.options import (
     ThousandsName,
     relation_of,
 )
+from lapwing.declared import requirement
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.table_reader import open_table
 from lapwing.engines.arrow.value_jobs import Reading
@@ -28,7 +29,7 @@ from lapwing.mechanisms.private_bounds import (
     count_steps,
     private_bounds,
 )
-from lapwing.privacy.exact_numbers import exact_delta
+from lapwing.privacy.exact_numbers import Epsilon, exact_delta
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
@@ -45,7 +46,7 @@ class CostOptions:
     """The options that say what the bounds may cost."""
 
     epsilon: str = option(
-        "Privacy parameter of the bounds, greater than 0 and at most 24.", "NUMBER", default=MISSING
+        f"Privacy parameter of the bounds, {requirement(Epsilon)}.", "NUMBER", default=MISSING
     )
     neighbors: str = option(
         "Neighboring data sets: replace-one or add-or-remove-one.", "RELATION", default=MISSING
@@ -58,7 +59,7 @@ class CostOptions:
     )
 
     def promise(self) -> Promise:
-        """Return the privacy parameters, or raise what there is to refuse."""
+        """Return the privacy parameters, or raise the error that refuses them."""
         check_confidence(self.confidence)
         epsilon: Any = self.epsilon  # Promise reads numbers in texts.
         return Promise(relation_of(self.neighbors), epsilon=epsilon, delta=exact_delta(self.delta))

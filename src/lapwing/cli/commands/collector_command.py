@@ -19,7 +19,7 @@ from lapwing.cli.reading.stored import read_survey
 from lapwing.client.collector_address import CollectorAddress
 from lapwing.errors import ArgumentError, CollectorError, DomainError
 from lapwing.results.rounding import count_text
-from lapwing.survey.browser import why_not_on_page
+from lapwing.survey.browser import why_not_in_browser
 from lapwing.survey.survey import NOTICE, Survey
 
 _CHUNK = 2**20
@@ -76,7 +76,7 @@ def add_survey(
     collector, document, token = _collector(address), read_survey(survey), _admin_token()
     _agree_to_text(collector, document, out)
     collector.add_survey(document, epoch=epoch, token=token, closes=closes, minimum=minimum)
-    fingerprint, reason = document.fingerprint, why_not_on_page(document)
+    fingerprint, reason = document.fingerprint, why_not_in_browser(document)
     shown = {
         "survey": fingerprint,
         "epoch": epoch,
@@ -182,7 +182,7 @@ def export(
     survey: Annotated[
         str,
         typer.Argument(
-            metavar="FINGERPRINT", help="The survey's fingerprint: all 64 digits, or the first."
+            metavar="FINGERPRINT", help="The survey's fingerprint: all 64 digits, or the first few."
         ),
     ],
     output: OutputFile,
@@ -202,7 +202,7 @@ def export(
         named = [each for each in known if each.startswith(survey)] if survey else []
         if len(named) != 1:
             raise ArgumentError(
-                f"exactly one survey must have a fingerprint that begins with {survey!r}, there "
+                f"exactly one survey must have a fingerprint that begins with {survey!r}. There "
                 f"are {len(named)}. Give more of its digits, or check them"
             )
         size = 0
@@ -227,7 +227,7 @@ def import_(
     where: StoreOptions,
     out: Output,
 ) -> None:
-    """A survey that another collector exported, all or nothing.
+    """Import a survey that another collector exported.
 
     Stop the collector first if its database is an SQLite file. A survey that already exists in the
     database is refused.

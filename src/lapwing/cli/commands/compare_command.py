@@ -9,7 +9,15 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 
-from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, grid, write_figure
+from lapwing.cli.console import (
+    ENDINGS,
+    Output,
+    check_ending,
+    check_output,
+    facts,
+    grid,
+    write_figure,
+)
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, Level, check_level, target_of
 from lapwing.cli.reading.stored_answers import is_joint, read_result, read_segment
@@ -36,7 +44,7 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointRequest
-from lapwing.results.plotting import figure_of
+from lapwing.results.plotting import figure_of, new_figure
 from lapwing.results.rounding import estimate_text, exact_text
 
 
@@ -57,7 +65,7 @@ class ComparisonOptions:
         default="population",
     )
     segment: list[str] | None = option(
-        "The segment of two releases by segment. Given twice: one for each of the two.", "NAME"
+        "The segment of two releases by segment. Give it twice, once for each release.", "NAME"
     )
 
     def check(self) -> None:
@@ -184,16 +192,18 @@ def _show_pairs(
     """Show the difference of two joint distributions: of each attribute, and of blocks of cells."""
     from lapwing.results.joint_answers import block_rows, difference_of_joints
 
-    if output is not None or compared.segment:
-        raise ArgumentError(
-            "two attributes together are compared without a picture and without segments. Leave "
-            "out --output and --segment. --csv has the differences of blocks of cells"
-        )
+    if compared.segment:
+        raise ArgumentError("two attributes together are compared without segments")
     first, second = (JointDistribution.load(path) for path in files)
+    difference = first.difference(second)
     request = JointRequest(level=level, target=target_of(compared.target))
     people = cast("People", compared.people or "same")
-    gap = difference_of_joints(first.difference(second), request, people=people)
+    gap = difference_of_joints(difference, request, people=people)
     table.write(block_rows(gap, first.domain))
+    if output is not None:
+        names = (files[0].stem, files[1].stem)
+        how: Any = {"level": level, "names": names, "people": people, "target": request.target}
+        write_figure(output, difference.plot(figure=new_figure, **how))
     tables = []
     for name in first.domain.names:
         made = Difference(
@@ -202,7 +212,9 @@ def _show_pairs(
         title = f"{name}: {files[0].stem} minus {files[1].stem}"
         tables += shown_answer(made, title, AnswerRequest(level=level)).tables
     sides = {"first": str(files[0]), "second": str(files[1])}
-    out.show({"command": "compare", **sides, **gap}, *tables)
+    written = {} if output is None else {"output": str(output)}
+    tables += [facts({"written": str(output)})] if output is not None else []
+    out.show({"command": "compare", **sides, **gap, **written}, *tables)
 
 
 def _name(path: Path, segment: str | None) -> str:

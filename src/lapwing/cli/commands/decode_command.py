@@ -48,13 +48,8 @@ from lapwing.survey.survey import Survey
 class WatchedScan:
     """A decoder of logs: the scan of its name, watched.
 
-    Parameters
-    ----------
-    scan : ExhaustiveScan
-    out : Output
-        Where the progress is shown.
-    state : Path or None
-        Where the scan keeps what is done.
+    out: Where the progress is shown.
+    state: Where the scan keeps what is done.
     """
 
     scan: ExhaustiveScan
@@ -68,8 +63,8 @@ class WatchedScan:
         """Return the heavy hitters. Where it takes long, say beforehand how long."""
         if announcement := self.scan.announcement(channel, tally):
             hashed = channel.domain.name == "hashed-strings"
-            quick = "; --candidates FILE scores your own texts in a second" if hashed else ""
-            later = "" if self.state else "; with --resume it can be stopped and continued"
+            quick = ". --candidates FILE scores your own texts in a second" if hashed else ""
+            later = "" if self.state else ". With --resume you can stop and continue it"
             self.out.tell(announcement + quick + later)
         with self.out.progress("scan", tiles_of(channel)) as advance:
             shown = 0
@@ -103,14 +98,8 @@ class DecoderOptions:
     ) -> Decoder | SearchDecoder | None:
         """Return the decoder that the options mean. None for that which suits the randomizer.
 
-        Parameters
-        ----------
-        survey : Survey
-        tally : CountTally or TallyLog
-        out : Output
-            Where a scan shows its progress.
-        output : Path or None
-            Of the command, alongside which a scan keeps what is done.
+        out: Where a scan shows its progress.
+        output: Of the command, alongside which a scan keeps what is done.
         """
         survey.check(tally)
         default = default_decoder(survey.randomizer, tally.kind)
@@ -268,7 +257,7 @@ def _pairs(files: Sequence[Path], segment: str | None) -> list[tuple[Survey, Tal
             f"no tally follows {weeks.bare[0].name}. Name each survey before its tallies"
         )
     if len(pairs) < len(weeks.weeks):
-        raise ArgumentError("decode takes surveys and their tallies, neither releases nor gaps")
+        raise ArgumentError("decode takes surveys and their tallies, but no releases or gaps")
     if len(pairs) > 1 and len({survey.fingerprint for survey, _ in pairs}) == 1:
         raise ArgumentError(
             "these are several tallies of one survey: add them with lapwing merge, or decode weeks "

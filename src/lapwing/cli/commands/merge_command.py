@@ -52,9 +52,9 @@ def merge(
     """The sum of tallies, or of releases.
 
     The sum is exact and does not depend on the order. Tallies of different surveys are refused,
-    also when their randomizers agree. Tallies by segment (lapwing tally --by) add segment by
-    segment. Releases (lapwing release) of sites or rounds add when their mechanism and domain are
-    the same. Nobody may contribute to two of them, unless --people same says so.
+    even if their randomizers agree. Tallies by segment (lapwing tally --by) add segment by segment.
+    Releases (lapwing release) of sites or rounds add when their mechanism and domain are the same.
+    Nobody may contribute to two of them, unless --people same says so.
     """
     check_output(output, inputs=tallies, force=force)
     check_distinct(

@@ -26,12 +26,14 @@ from lapwing.cli.reading.like_options import (
 )
 from lapwing.cli.reading.options import Force, OutputFile, Settings, make_with_settings
 from lapwing.cli.reading.stored import read_survey
+from lapwing.declared import requirement
 from lapwing.documents import nearest, read, require
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, advice_on, recommended_bins
 from lapwing.planning.expected_error import Recommendation
 from lapwing.planning.recommendation import recommend
+from lapwing.privacy.exact_numbers import Epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.protocol.domains.segmented import Segmented
@@ -59,7 +61,7 @@ class RandomizerOptions:
         default=RECOMMENDED,
     )
     epsilon: str | None = option(
-        "The privacy parameter of one report, greater than 0 and at most 24. It is kept exactly as "
+        f"The privacy parameter of one report, {requirement(Epsilon)}. It is kept exactly as "
         "typed, also 1/3.",
         "NUMBER",
     )
@@ -146,7 +148,7 @@ class AnswerOptions:
         default=False,
     )
     notice: Path | None = option(
-        "What people are told: a JSON object with some of question, purpose, owner, contact and "
+        "Texts shown to people: a JSON object with some of question, purpose, owner, contact and "
         "measured_in (the unit of numbers, such as ms).",
         "FILE",
     )
@@ -289,12 +291,11 @@ def _write_survey(
     rows, tables, randomizer = survey._facts(), [], survey.randomizer
     if note := f"{advice_on(domain)} {note}".strip():
         document["note"] = rows["bins"] = note
-    if survey.questions and isinstance(randomizer, MultiscaleWave):
-        rows["asks"] = ", ".join(map(str, survey.questions))
-        tables = [components_table(randomizer)]
-    if known.like is not None and isinstance(randomizer, MultiscaleWave):
-        rows["components"] = components_text(randomizer, chosen_by=str(known.like))
-        tables = [components_table(randomizer)]
+    if isinstance(randomizer, MultiscaleWave):
+        if known.like is not None:
+            rows["components"] = components_text(randomizer, chosen_by=str(known.like))
+        if survey.questions or known.like is not None:
+            tables = [components_table(randomizer)]
     out.show(document, facts(rows | {"written": str(output)}), *tables)
 
 

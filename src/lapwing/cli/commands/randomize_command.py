@@ -152,7 +152,7 @@ def _show(
         drawn = "permanent rounds" if survey.answers == "remembered round" else "reports"
         shown["another run"] = (
             f"draws other {drawn} and costs each person epsilon = "
-            f"{epsilon_text(survey.guarantee.epsilon)} again; only a device file keeps them"
+            f"{epsilon_text(survey.guarantee.epsilon)} again. Only a device file keeps them"
         )
     if by is not None:
         shown["in the clear"] = f"the segment of each person, from column {by}"

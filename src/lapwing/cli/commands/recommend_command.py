@@ -21,6 +21,7 @@ from lapwing.cli.reading.like_options import (
 )
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.answer import TableOptions
+from lapwing.declared import requirement
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.expected_error import (
@@ -31,7 +32,7 @@ from lapwing.planning.expected_error import (
     question_error_text,
 )
 from lapwing.planning.recommendation import recommend as recommendation
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import Epsilon, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
@@ -105,7 +106,7 @@ class GoalOptions:
     )
     report_bytes: int | None = option("For categories: the maximum size of a report in bytes.", "N")
     server_seconds: float | None = option(
-        "For categories: the maximum processor time to tally and decode, about.", "SECONDS"
+        "For categories: the approximate maximum of processor time to tally and decode.", "SECONDS"
     )
 
 
@@ -133,7 +134,7 @@ def recommend(
         typer.Option(
             "--epsilon",
             metavar="NUMBER",
-            help="The privacy parameter of one report, greater than 0 and at most 24. Also 1/3.",
+            help=f"The privacy parameter of one report, {requirement(Epsilon)}. Also 1/3.",
         ),
     ],
     *,

@@ -27,6 +27,7 @@ from lapwing.cli.reading.options import (
 from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import ShownAnswer, shown_answer
 from lapwing.cli.showing.released import released_answers
+from lapwing.declared import requirement
 from lapwing.engines.arrow.inputs import STDIN
 from lapwing.errors import ArgumentError, WeakAnswerWarning
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
@@ -37,7 +38,7 @@ from lapwing.planning.release_choice import mechanism_text
 from lapwing.planning.release_defaults import mechanism_choice, release_bins
 from lapwing.planning.release_questions import expected_answers
 from lapwing.planning.simulation import KINDS
-from lapwing.privacy.exact_numbers import exact_delta
+from lapwing.privacy.exact_numbers import Epsilon, exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
@@ -71,7 +72,7 @@ class PromiseOptions:
         "There is no default, because an epsilon means nothing without it.",
         "RELATION",
     )
-    epsilon: str | None = option("Privacy parameter, greater than 0 and at most 24.", "NUMBER")
+    epsilon: str | None = option(f"Privacy parameter, {requirement(Epsilon)}.", "NUMBER")
     delta: str = option(
         "With --epsilon, in [0, 1). 0 is pure differential privacy.", "NUMBER", default="0"
     )
@@ -243,7 +244,7 @@ def release(
     """A private distribution of a column, published once.
 
     Values outside the bounds are clipped, or counted below and above where the domain says so.
-    Values that are no label are missing, unless the domain names a label for them. Missing values
+    Values that are not labels are missing, unless the domain names a label for them. Missing values
     get a share of their own. Polynomial-projection, matching-pursuit and adaptive-quantiles count
     them at the upper end. The output is public. Releases of different people can be merged.
 
@@ -406,7 +407,9 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
     ]
     word = counted_word(planned.guarantee)
     facts_of = {word: count_text(users), "privacy guarantee": str(planned.guarantee)}
-    facts_of["errors"] = "root mean square, typical over made-up columns; of quantiles in ranks"
+    facts_of["errors"] = (
+        "root mean square, typical over made-up columns. Those of quantiles are in ranks"
+    )
     if line := delta_line(promise, users):
         facts_of["delta"] = line
     if note:
@@ -524,25 +527,17 @@ def publish_round(
 ) -> None:
     """Publish the round after a release in rounds, and show all of them.
 
-    Parameters
-    ----------
-    before : Path
-        The release of the rounds so far, which stays as it is.
-    rounds : list of Path
-        The exact counts of all rounds in order, the new one last.
-    output : Path
-    ledger : Path
-        The ledger that paid for the first round.
-    out : Output
-    force : bool
-        Whether an output that is there may be replaced.
+    before: The release of the rounds so far, which stays as it is.
+    rounds: The exact counts of all rounds in order, the new one last.
+    ledger: The ledger that paid for the first round.
+    force: Whether an output that is there may be replaced.
     """
     check_output(output, inputs=[before, *rounds, ledger], force=force)
     made = read_stored_release(before)
     running = made.mechanism
     if not isinstance(running, RunningPrefixSums):
         raise ArgumentError(
-            f"only a release by running-prefix-sums has rounds, {before.name} is by "
+            f"only a release by running-prefix-sums has rounds, but {before.name} is by "
             f"{running.name}. Merge releases of other mechanisms: lapwing merge"
         )
     if len(rounds) != len(made.parts) + 1:

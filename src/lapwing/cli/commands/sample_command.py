@@ -19,6 +19,7 @@ from lapwing.results.answers import limits_of
 from lapwing.results.exact_values import promise_text
 from lapwing.results.readable import write_rows
 from lapwing.results.rounding import count_text, number_writer
+from lapwing.results.symbols import in_numbers
 from lapwing.results.unanswered import is_small, reason_of
 
 VALUE_LIMIT = 10**8
@@ -89,7 +90,7 @@ def sample(
 def _write(path: Path, column: str, result: Any, size: int, seed: int | None, out: Output) -> None:
     """Write a table of one column of synthetic values."""
     rng = np.random.default_rng(seed)
-    numbers = result._in_numbers()
+    numbers = in_numbers(result)
     with writing(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8", newline="")
         write_rows(text, [[column]])

@@ -73,8 +73,8 @@ def series(
     """Weekly distributions decoded together, and change alarms.
 
     All weeks are smoothed together, so that each is estimated from all of them. Changes and
-    outliers are listed. Where all names end with dates (2026, 2026-Q3, 2026-03, t-2026-W09,
-    2026-03-01), they must be in order, and a date that is missing between others is a gap.
+    outliers are listed. If all names end with dates (2026, 2026-Q3, 2026-03, t-2026-W09,
+    2026-03-01), they must be in order. A date that is missing between two others is a gap.
 
     With --watch, run it once a week with the survey and the tally of that week. A change is
     reported once there is enough evidence, with the week in which it began, its size and its place.

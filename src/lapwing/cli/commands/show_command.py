@@ -11,6 +11,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.reading.domain_options import DomainFile
+from lapwing.cli.reading.like_options import components_table
 from lapwing.cli.reading.options import Force, IntervalOptions
 from lapwing.cli.showing.answer import TableOptions
 from lapwing.documents import read
@@ -19,6 +20,7 @@ from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.privacy.guarantee import standing_text
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.protocol.messages.group_table import is_group_table
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.band import Target
 from lapwing.results.rounding import count_text, exact_text, percent
@@ -38,18 +40,11 @@ Shown = tuple[dict[str, Any], "list[Table]", "Rows | None"]
 class HowShown:
     """How the content of a file is shown.
 
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    level : float
-        Of the intervals.
-    target : {"empirical", "population"}
-        Whom these are about.
-    detail : bool
-        Whether tables have all rows, and facts that few need.
-    curve : bool
-        Whether a result has a row for each bin, as in JSON.
+    name: Of the file.
+    level: Of the intervals.
+    target: {"empirical", "population"}. Whom these are about.
+    detail: Whether tables have all rows, and facts that few need.
+    curve: Whether a result has a row for each bin, as in JSON.
     """
 
     name: str
@@ -60,7 +55,7 @@ class HowShown:
 
     @property
     def request(self) -> AnswerRequest:
-        """What is asked of a result."""
+        """Questions put to a result."""
         return AnswerRequest(level=self.level, target=self.target, curve=self.curve)
 
 
@@ -122,7 +117,10 @@ def _is_domain(path: Path) -> bool:
 
 
 def _survey(survey: Any, how: HowShown) -> Shown:
-    return {"survey": survey.to_document()}, [facts(survey._facts())], None
+    tables = [facts(survey._facts())]
+    if survey.questions and isinstance(survey.randomizer, MultiscaleWave):
+        tables.append(components_table(survey.randomizer))
+    return {"survey": survey.to_document()}, tables, None
 
 
 def _tally(tally: Any, how: HowShown) -> Shown:
@@ -204,7 +202,7 @@ def _reports(file: Any, how: HowShown) -> Shown:
 
 
 def _progress(job: Any, how: HowShown) -> Shown:
-    rows = {"unfinished job": f"{count_text(job.done)} steps done; run it again to continue"}
+    rows = {"unfinished job": f"{count_text(job.done)} steps done. Run it again to continue"}
     return {"job": job.job, "done": job.done}, [facts(rows)], None
 
 

@@ -1,1 +1,1 @@
-"""What commands read: options, domains, stored documents, tables of counts."""
+"""Input of the commands: options, domains, stored documents, tables of counts."""

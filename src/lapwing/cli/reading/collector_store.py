@@ -29,10 +29,7 @@ class StoreOptions:
     def settings(self, config: Path | None = None, **given: Any) -> tuple[Settings, Secrets]:
         """Return all settings: of a TOML file, the environment and the options.
 
-        Raises
-        ------
-        MissingExtraError
-            When what a collector needs is not installed.
+        Raises MissingExtraError when what a collector needs is not installed.
         """
         with needing_serve():
             from lapwing.service.settings import read_settings
@@ -43,10 +40,7 @@ class StoreOptions:
     def store(self, *, reading: bool) -> Iterator[Store]:
         """Open the database for a while. After a failure, one that was new is gone.
 
-        Parameters
-        ----------
-        reading : bool
-            Whether it is only read, so that the collector may go on.
+        reading: Whether it is only read, so that the collector may go on.
         """
         settings, _ = self.settings()
         with needing_serve():

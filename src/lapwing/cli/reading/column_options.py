@@ -53,11 +53,7 @@ class ColumnOptions:
     def check_table(self, file: Path | None, *, option: str) -> None:
         """Raise ArgumentError when a column is described, and no table or a result is named.
 
-        Parameters
-        ----------
-        file : Path or None
-        option : str
-            The field that names it.
+        option: The field that names it.
         """
         flags = [
             f"--{field.name.replace('_', '-')}"
@@ -79,13 +75,8 @@ class ColumnOptions:
     ) -> list[ColumnValues]:
         """Return the column in each table of a file or a folder. Only names were read.
 
-        Parameters
-        ----------
-        path : Path
-            A table, or a folder of them. "-" is standard input.
-        domain : Domain
-        by : str, optional
-            The column of public labels alongside it.
+        path: A table, or a folder of them. "-" is standard input.
+        by: The column of public labels alongside it.
         """
         read = self.reading(domain)
         return [
@@ -231,7 +222,9 @@ def population(
             people = whole_counts(batch.column(1), column=count_column, typed=table.typed)
             everybody += float(people.sum(dtype=np.float64))  # whole numbers would overflow
             if everybody > LARGEST_COUNT:
-                raise DomainError(f"the counts must add up to at most {LARGEST_COUNT}, they do not")
+                raise DomainError(
+                    f"the counts must add up to at most {LARGEST_COUNT}, but they do not"
+                )
             np.add.at(total, domain.index(values), people)
         first += batch.num_rows
     if total.sum() == 0:

@@ -1,4 +1,4 @@
-"""How commands are told a domain: by the options of `lapwing new`, or by a file that has one."""
+"""Domains of commands: by the options of `lapwing new`, or by a file that has one."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ TextsName = Annotated[
     typer.Option(
         "--texts",
         metavar="HOW",
-        help="How strings of dates, times and durations are read: iso (default, as "
-        "2026-11-21T09:30 or 1:30:00), or as numbers of days or seconds (of dates and times since "
-        "1970 or midnight). Strings that cannot be parsed are missing values.",
+        help="Format of dates, times and durations in strings. iso (default): 2026-11-21T09:30 or "
+        "1:30:00. days or seconds: numbers, for dates and times "
+        "since 1970 or midnight. Strings that cannot be parsed are missing values.",
     ),
 ]
 
@@ -62,17 +62,10 @@ class DomainFile:
     def stored(self, *, bins: int | None) -> tuple[Domain, str]:
         """Return the domain in the file, and a sentence about bins that the file left open.
 
-        Parameters
-        ----------
-        bins : int or None
-            About how many an interval without any gets. None where there must be some.
+        bins: About how many an interval without any gets. None where there must be some.
 
-        Raises
-        ------
-        ArgumentError
-            When no file is named, or it leaves the bins open that are needed.
-        FormatError
-            When there is no domain in it.
+        Raises ArgumentError when no file is named, or it leaves the bins open that are needed.
+        Raises FormatError when there is no domain in it.
         """
         if self.domain is None:
             raise ArgumentError(
@@ -141,12 +134,8 @@ def axis_files(typed: Sequence[str]) -> dict[str, Path]:
 def product_of(files: Mapping[str, Path], *, bins: int | None) -> tuple[Domain, str]:
     """Return the pairs whose axes are in files, and sentences about bins that nobody named.
 
-    Parameters
-    ----------
-    files : mapping of str to Path
-        By the name of the axis.
-    bins : int or None
-        None where an interval must have bins, else it gets about 64.
+    files: By the name of the axis.
+    bins: None where an interval must have bins, else it gets about 64.
     """
     if len(files) != 2:
         raise ArgumentError(
@@ -198,8 +187,8 @@ class DomainOptions(DomainFile):
         "A,B,...",
     )
     closed: str | None = option(
-        "Which end belongs to a bin: right (default for numbers, so that a share of at most an "
-        "edge is exact) or left (default for circles, dates and times).",
+        "The end that belongs to a bin. right: default for numbers, so that a share of at most an "
+        "edge is exact. left: default for circles, dates and times.",
         "SIDE",
     )
     integers: tuple[int, int] | None = option(
@@ -221,26 +210,22 @@ class DomainOptions(DomainFile):
         "LABEL",
     )
     outside: str | None = option(
-        "Values outside the range: overflow (counted below and above; default from 32 bins or "
-        "whole numbers on), clip (moved to the nearest end), or refuse.",
+        "Treatment of values outside the range. overflow: counted below and above (default from 32 "
+        "bins or whole numbers on). clip: moved to the nearest end. refuse: an error.",
         "WHAT",
     )
     missing: str | None = option(
-        "Missing values: refuse (default), or count them: bin, or category for categories.", "WHAT"
+        "Treatment of missing values. refuse: an error (default). bin, or category for categories: "
+        "counted.",
+        "WHAT",
     )
 
     def domain_and_note(self, *, bins: int | None) -> tuple[Domain, str]:
         """Return the domain that is meant, and a sentence about bins that nobody named.
 
-        Parameters
-        ----------
-        bins : int or None
-            About how many an interval without any gets. None where there must be some.
+        bins: About how many an interval without any gets. None where there must be some.
 
-        Raises
-        ------
-        ArgumentError
-            Unless exactly one domain is meant.
+        Raises ArgumentError unless exactly one domain is meant.
         """
         if self.domain is not None:
             return self.stored(bins=bins)
@@ -340,8 +325,8 @@ class CuratorDomainOptions(DomainFile):
         "NAME",
     )
     unit: str | None = option(
-        "The column that says whose each row is, where a person may have several. What is "
-        "protected is then the unit with all its rows. Rows that name none are left out.",
+        "The column that identifies the unit of each row, such as a person with several rows. The "
+        "guarantee then protects the unit with all its rows. Rows without a unit are left out.",
         "COLUMN",
     )
     most: int | None = option(
@@ -350,8 +335,8 @@ class CuratorDomainOptions(DomainFile):
         "K",
     )
     count_column: str | None = option(
-        "The table has a row for each value. This column has how many rows hold it. What is "
-        "protected is one of these rows, not all rows of a person.",
+        "The table has a row for each value, and this column has the number of rows with it. The "
+        "guarantee then protects one of these rows, not all rows of a person.",
         "NAME",
     )
 
@@ -381,7 +366,7 @@ def texts_of(given: str | None, domain: Domain) -> Texts:
     if unit == "number":
         raise ArgumentError(
             "texts",
-            "is for dates and times, and this domain holds neither",
+            "is for dates and times, but this domain has neither",
             advice="Leave it out, or declare the domain's --unit",
         )
     check_texts(given, unit)

@@ -44,10 +44,10 @@ class LikeOptions(PopulationOptions):
     """The options that name a public column: a result, a table of values, or one of counts."""
 
     like: Path | None = option(
-        "Plan for a column like this one: a stored result or release (.json) on the same bins, or "
-        "a table of values (- is standard input, CSV). FILE must be public, such as last year's "
-        "published answer. The plan is not private and reveals FILE, so never name the values of "
-        "the people to be protected.",
+        "Plan for a column like this one. FILE is a stored result or release (.json) on the same "
+        "bins, or a table of values (- is standard input, CSV). FILE must be public, such as last "
+        "year's published answer. The plan is not private and reveals FILE, so never name the "
+        "values of the people to be protected.",
         "FILE",
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from lapwing.cli.option_groups import option
-from lapwing.declared import declared_fields, excludes, received, requirement
+from lapwing.declared import Between, declared_fields, excludes, received, requirement
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.errors import ArgumentError, LapwingError
@@ -56,8 +56,8 @@ AllowEqual = Annotated[
     typer.Option(
         "--allow-equal",
         metavar="NAME",
-        help="Also count this input, although it equals an earlier one, because it is of different "
-        "people. May be repeated. Without it, a copy is refused.",
+        help="Also count this input, although it equals an earlier one, because it is about "
+        "different people. May be repeated. Without it, a copy is refused.",
     ),
 ]
 
@@ -112,7 +112,9 @@ EncodingName = Annotated[
 
 Level = Annotated[
     float,
-    typer.Option("--level", metavar="LEVEL", help="Coverage of the intervals, between 0 and 1."),
+    typer.Option(
+        "--level", metavar="LEVEL", help=f"Coverage of the intervals, {requirement(Between)}."
+    ),
 ]
 
 SegmentName = Annotated[
@@ -137,9 +139,10 @@ Settings = Annotated[
 
 
 def check_level(level: float) -> None:
-    """Raise ArgumentError unless the level of an interval is between 0 and 1."""
-    if not 0 < level < 1:
-        raise ArgumentError("level", "must be between 0 and 1", str(level), "For example 0.95")
+    """Raise ArgumentError unless it is the level of an interval, before anything is read."""
+    from lapwing.results import band  # slow to import
+
+    band.check_level(level)
 
 
 def target_of(typed: str) -> Target:
@@ -183,18 +186,11 @@ def parameters_of(made: type[Any]) -> dict[str, str]:
 def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]) -> Any:
     """Return a randomizer or decoder with the parameters that were typed.
 
-    Parameters
-    ----------
-    made : class
-    arguments : Any
-        Before the parameters: domain and epsilon of a randomizer.
-    settings : sequence of str
-        "name=value", so that a new class needs no new option. A list is JSON.
+    arguments: Before the parameters: domain and epsilon of a randomizer.
+    settings: "name=value", so that a new class needs no new option. A list is JSON.
 
-    Raises
-    ------
-    ArgumentError
-        When the class has no such parameter, one is given twice or its value is of a wrong type.
+    Raises ArgumentError when the class has no such parameter, one is given twice or its value is of
+    a wrong type.
     """
     given: dict[str, Any] = {}
     typed: dict[str, str] = {}

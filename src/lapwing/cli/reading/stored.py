@@ -21,7 +21,7 @@ def read_survey(path: Path) -> Survey:
 
 
 def format_of(path: Path) -> Any:
-    """Return the format that a file says it has, also of tallies by segment in a table."""
+    """Return the format that a file says it has, even for tallies by segment in a table."""
     return GROUP_TALLIES if is_group_table(path) else read(path).get("format")
 
 
@@ -38,12 +38,8 @@ def _tallies(document: dict[str, Any]) -> Tally | GroupTallies:
 def read_tally(path: Path, segment: str | None = None) -> Tally:
     """Return the tally in a file, or that of a segment.
 
-    Raises
-    ------
-    FormatError
-        When the file holds none.
-    ArgumentError
-        When it has no segments, or none of this name. The message lists them.
+    Raises FormatError when the file holds none.
+    Raises ArgumentError when it has no segments, or none of this name. The message lists them.
     """
     tally = read_tallies(path)
     if isinstance(tally, Tally):

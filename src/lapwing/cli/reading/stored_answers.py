@@ -32,7 +32,7 @@ TALLIES = ("lapwing-tally", "lapwing-group-tallies")
 
 
 def read_result(path: Path) -> Distribution:
-    """Return the distribution in a file, or behind a release. FormatError when it is neither."""
+    """Return the distribution in a file, or the estimate from a release, or raise FormatError."""
     return read_as(path, _distribution)
 
 
@@ -66,10 +66,8 @@ def read_segment(path: Path, segment: str | None) -> Distribution:
 
     Without a segment it is that of the whole table, whose labels are the cells.
 
-    Raises
-    ------
-    ArgumentError
-        When the file has no segments, or none of this name. The message lists them.
+    Raises ArgumentError when the file has no segments, or none of this name. The message lists
+    them.
     """
     if segment is None:
         return read_result(path)
@@ -149,17 +147,10 @@ GAP = "-"
 class WeekFiles:
     """Weeks as they were read.
 
-    Parameters
-    ----------
-    weeks : list of (Survey, Tally), Release or None
-    names : list of str
-        Of the files, without their endings.
-    paths : list of Path
-        All files that were read.
-    bare : list of Path
-        Surveys with no tally after them.
-    rest : int
-        Reports in tallies by week that are of no week.
+    names: Of the files, without their endings.
+    paths: All files that were read.
+    bare: Surveys with no tally after them.
+    rest: Reports in tallies by week that are of no week.
     """
 
     weeks: list[WeekGiven]
@@ -179,10 +170,7 @@ def read_weeks(
     survey is for the tallies after it. Of tallies by segment, one segment is read. Without one,
     segments whose names are dates are the weeks.
 
-    Raises
-    ------
-    ArgumentError
-        When a tally stands before any survey, or there is no week.
+    Raises ArgumentError when a tally stands before any survey, or there is no week.
     """
     weeks: list[WeekGiven] = []
     names: list[str] = []

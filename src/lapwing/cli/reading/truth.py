@@ -1,4 +1,4 @@
-"""What an estimate is compared with: the people's values themselves, or another result."""
+"""The reference of a comparison: the people's own values, or another result."""
 
 from __future__ import annotations
 
@@ -27,12 +27,8 @@ from lapwing.results.distribution import Distribution
 class Truth:
     """A known distribution.
 
-    Parameters
-    ----------
-    distribution : Distribution
-        Its shares of the symbols.
-    curve : Cumulative or None
-        Its CDF, of raw values exact. None for categories.
+    distribution: Its shares of the symbols.
+    curve: Its CDF, of raw values exact. None for categories.
     """
 
     distribution: Distribution
@@ -128,10 +124,7 @@ def _placed(values: NDArray[Any], domain: Any) -> NDArray[np.float64]:
 def truth_in_result(path: Path, domain: Domain) -> Truth:
     """Return another result as the truth.
 
-    Raises
-    ------
-    MismatchError
-        When its values are of another kind or unit, or its categories others.
+    Raises MismatchError when its values are of another kind or unit, or its categories others.
     """
     other = read_result(path)
     kinds = [(type(one), one.unit) for one in (domain, other.domain)]

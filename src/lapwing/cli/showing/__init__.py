@@ -1,1 +1,1 @@
-"""What commands show: answers as tables and as JSON."""
+"""Output of the commands: answers as tables and as JSON."""

@@ -24,16 +24,11 @@ Rows = Callable[[], Sequence[dict[str, Any]]]
 
 
 class ShownAnswer(NamedTuple):
-    """What a command shows of a result.
+    """Answers that a command shows of a result.
 
-    Parameters
-    ----------
-    document : dict
-        The answer, as JSON values.
-    tables : list of Table
-        The main table first, the facts last.
-    rows : callable
-        Returns the rows of its table for a spreadsheet.
+    document: The answer, as JSON values.
+    tables: The main table first, the facts last.
+    rows: Returns the rows of its table for a spreadsheet.
     """
 
     document: dict[str, Any]
@@ -54,16 +49,9 @@ def shown_answer(
     The table of a distribution has a row for each bin or label, that of heavy hitters one for each
     listed value. A survey that asks questions is answered by these, unless `detail` is set.
 
-    Parameters
-    ----------
-    result : Distribution, JointDistribution, HeavyHitters, Difference or Series
-    name : str
-        Of the survey or the file, for the title.
-    request : AnswerRequest
-    rest : mapping, optional
-        Further facts, at the end.
-    detail : bool
-        Whether tables have all rows, and facts that few need.
+    name: Of the survey or the file, for the title.
+    rest: Further facts, at the end.
+    detail: Whether tables have all rows, and facts that few need.
     """
     if getattr(result, "_kind", None) == "joint-distribution":
         from lapwing.cli.showing.joint import joint_facts, joint_tables
@@ -101,14 +89,9 @@ class TableOptions:
     def check(self, *, inputs: Sequence[Path], force: bool, output: Path | None = None) -> None:
         """Raise before any work is done, when it cannot or must not be written.
 
-        Parameters
-        ----------
-        inputs : sequence of Path
-            Files that the command reads.
-        force : bool
-            Whether a file that is there may be replaced.
-        output : Path, optional
-            What else the command writes.
+        inputs: Files that the command reads.
+        force: Whether a file that is there may be replaced.
+        output: Other files that the command writes.
         """
         if self.table is None:
             return

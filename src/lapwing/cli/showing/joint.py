@@ -21,12 +21,7 @@ from lapwing.results.rounding import (
 def joint_tables(joint: JointDistribution, name: str, document: JointAnswer) -> list[Any]:
     """Return a table of medians for each axis along the other one.
 
-    Parameters
-    ----------
-    joint : JointDistribution
-    name : str
-        Of the survey or the file, for titles.
-    document : JointAnswer
+    name: Of the survey or the file, for titles.
     """
     tables = []
     for axis, rows in document["quantiles"].items():
@@ -54,4 +49,6 @@ def joint_facts(joint: JointDistribution, document: JointAnswer, *, rest: Mappin
     if said["intervals"].startswith("about"):
         said["intervals"] = f"about {document['about']}"
     notes = {row["note"] for rows in document["quantiles"].values() for row in rows if row["note"]}
+    if document["caution"] is not None:
+        said["caution"] = document["caution"]
     return facts({**said, **({"no point": "; ".join(sorted(notes))} if notes else {}), **rest})

@@ -35,14 +35,9 @@ from lapwing.protocol.messages.tally import CountTally
 class Cells:
     """Runs of symbols, and how the mass of each is spread over its symbols.
 
-    Parameters
-    ----------
-    start : numpy.ndarray
-        int64 [cells], increasing from 0.
-    cell : numpy.ndarray
-        int64 [size], the cell of each symbol.
-    share : numpy.ndarray
-        float64 [size], part of its cell's mass. The parts of a cell sum to one.
+    start: int64 [cells], increasing from 0.
+    cell: int64 [size], the cell of each symbol.
+    share: float64 [size], part of its cell's mass. The parts of a cell sum to one.
     """
 
     start: Whole
@@ -164,18 +159,11 @@ _ASKED = 128
 class CellAnswer:
     """A decoded distribution of many symbols with what a band needs to know.
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [size], the distribution.
-    whole : WholeAnswer
-        Of the cells.
-    cells : Cells
-        As the last pilot was spread.
-    pilot : numpy.ndarray
-        float64 [size].
-    likelihood : Likelihood
-        Of the symbols, at the pilot.
+    mass: float64 [size], the distribution.
+    whole: Of the cells.
+    cells: As the last pilot was spread.
+    pilot: float64 [size].
+    likelihood: Of the symbols, at the pilot.
     """
 
     mass: Vector

@@ -137,19 +137,12 @@ def baseline(information: Matrix, score: Vector, mean: Vector) -> float:
 class Candidate:
     """A normal prior of the masses from waves, and the evidence for it.
 
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [size].
-    columns : numpy.ndarray
-        float64 [size, frequencies]: change of the masses by an amplitude of 1, of sum zero.
-    spectrum : Spectrum
-        Variances of the amplitudes.
-    evidence : float
-        Logarithm of the probability of the reports, up to a constant that is the same for all
+    mean: float64 [size].
+    columns: float64 [size, frequencies]: change of the masses by an amplitude of 1, of sum zero.
+    spectrum: Variances of the amplitudes.
+    evidence: Logarithm of the probability of the reports, up to a constant that is the same for all
         candidates under one quadratic likelihood, whatever their mean.
-    settled : bool
-        True: the variances are not refined by half-octaves of the frequencies.
+    settled: True: the variances are not refined by half-octaves of the frequencies.
     """
 
     mean: Vector
@@ -295,14 +288,9 @@ _SWEEPS, _LAST = 8, 2
 class WholeAnswer:
     """A decoded distribution with what a band needs to know.
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [size], the distribution.
-    evidence : Evidence
-        The likelihood of the last pass.
-    prior : NormalPrior
-        Prior that was learned from it.
+    mass: float64 [size], the distribution.
+    evidence: The likelihood of the last pass.
+    prior: Prior that was learned from it.
     """
 
     mass: Vector
@@ -651,14 +639,9 @@ def root_of(information: Matrix) -> Matrix:
 class Whitener:
     """Common part of the residual scores of posteriors that differ in steps and spikes alone.
 
-    Parameters
-    ----------
-    root : numpy.ndarray
-        float64 [size, size], the lower triangular F of :func:`root_of`.
-    smooth : numpy.ndarray
-        ``F' S F`` of the rest of the prior: the lower triangle, float64 [size, size].
-    steps : numpy.ndarray
-        ``F'`` times a unit of each step: float64 [size, steps].
+    root: float64 [size, size], the lower triangular F of :func:`root_of`.
+    smooth: ``F' S F`` of the rest of the prior: the lower triangle, float64 [size, size].
+    steps: ``F'`` times a unit of each step: float64 [size, steps].
     """
 
     root: Matrix

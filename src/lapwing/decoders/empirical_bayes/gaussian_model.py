@@ -74,15 +74,9 @@ def likelihood_terms(
 class Evidence:
     """The quadratic likelihood as a matrix of all symbols, and the pilot it was taken at.
 
-    Parameters
-    ----------
-    information : numpy.ndarray
-        float64 [size, size].
-    score : numpy.ndarray
-        float64 [size].
-    pilot : numpy.ndarray
-        float64 [size].
-    reports : int
+    information: float64 [size, size].
+    score: float64 [size].
+    pilot: float64 [size].
     """
 
     information: Matrix
@@ -95,12 +89,8 @@ class Evidence:
 class Likelihood:
     """The quadratic likelihood ``s'x - x'Hx / 2`` near a pilot, with H as operators.
 
-    Parameters
-    ----------
-    terms : sequence of Operator
-        The information of every block. H is their sum.
-    score : numpy.ndarray
-        float64 [size], s.
+    terms: The information of every block. H is their sum.
+    score: float64 [size], s.
     """
 
     terms: Sequence[Operator]
@@ -158,15 +148,10 @@ _LEAST_VARIANCE = 1e-12
 class NormalPrior:
     """A normal prior of the masses.
 
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [size].
-    covariance : numpy.ndarray
-        float64 [size, size].
-    doubtful : numpy.ndarray, optional
-        float64 [size], variances of what may be there alongside, too improbable for the answer but
-        not for a band.
+    mean: float64 [size].
+    covariance: float64 [size, size].
+    doubtful: float64 [size], variances of what may be there alongside, too improbable for the
+        answer but not for a band.
     """
 
     mean: Vector
@@ -185,12 +170,8 @@ class NormalPrior:
 class Posterior:
     """Mean and covariance of the masses given the reports, on the plane of total one.
 
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [size], which may have negative entries.
-    covariance : numpy.ndarray
-        float64 [size, size], singular along the total.
+    mean: float64 [size], which may have negative entries.
+    covariance: float64 [size, size], singular along the total.
     """
 
     mean: Vector
@@ -378,12 +359,8 @@ _BESIDE = {place: _beside(place) for place in product(*(range(len(line)) for lin
 class Spectrum:
     """Prior variances of the amplitudes, with the evidence for them.
 
-    Parameters
-    ----------
-    variance : numpy.ndarray
-        float64 [frequencies].
-    evidence : float
-        Logarithm of the probability of the reports under the best spectrum of the grid. The
+    variance: float64 [frequencies].
+    evidence: Logarithm of the probability of the reports under the best spectrum of the grid. The
         constant is the same for all priors with one mean.
     """
 

@@ -37,21 +37,12 @@ _GRID: Vector = np.concatenate([[0.0], np.geomspace(0.02, 1, 24), np.arange(1.25
 class LearnedMixture:
     """Distribution of the shares of some symbols, and the posterior of each given its estimate.
 
-    Parameters
-    ----------
-    groups : list of BinnedEstimates
-    bins : numpy.ndarray
-        float64 [bins]: how many estimates are in each bin, group after group.
-    grid : numpy.ndarray
-        float64 [grid]: shares, from zero on.
-    weights : numpy.ndarray
-        float64 [grid]: probabilities of the shares, which sum to one.
-    posterior : numpy.ndarray
-        float64 [bins, grid]: the same, given an estimate in the bin.
-    mean : float
-        Of the shares.
-    flat : numpy.ndarray
-        float64 [grid]: labels that were added to those seen, spread as if nothing were known of
+    bins: float64 [bins]: how many estimates are in each bin, group after group.
+    grid: float64 [grid]: shares, from zero on.
+    weights: float64 [grid]: probabilities of the shares, which sum to one.
+    posterior: float64 [bins, grid]: the same, given an estimate in the bin.
+    mean: Of the shares.
+    flat: float64 [grid]: labels that were added to those seen, spread as if nothing were known of
         their shares but the mean.
     """
 

@@ -99,18 +99,11 @@ METHOD = "posterior draws under a widened prior"
 class Curvature:
     """The expected curvature of a posterior, in units of the prior.
 
-    Parameters
-    ----------
-    density : LogDensity
-        In the precision of the arrays.
-    cells : numpy.ndarray
-        Shares of the cells about which it is taken.
-    weights : list of numpy.ndarray
-        Information about the outputs of each part.
-    deviation : numpy.ndarray
-        Standard deviations of the prior.
-    diagonal : numpy.ndarray
-        Diagonal of this matrix, as if both axes were independent.
+    density: In the precision of the arrays.
+    cells: Shares of the cells about which it is taken.
+    weights: Information about the outputs of each part.
+    deviation: Standard deviations of the prior.
+    diagonal: Diagonal of this matrix, as if both axes were independent.
     """
 
     density: LogDensity
@@ -129,12 +122,7 @@ class Curvature:
 class Fit:
     """The most probable amplitudes under variances that are learned meanwhile.
 
-    Parameters
-    ----------
-    channel : Channel
-    tally : CountTally
-    seed : int
-        Seed of the draws by which variances are learned. The answer hardly depends on it.
+    seed: Seed of the draws by which variances are learned. The answer hardly depends on it.
     """
 
     def __init__(self, channel: Channel, tally: CountTally, *, seed: int) -> None:

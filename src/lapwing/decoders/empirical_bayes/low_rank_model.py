@@ -41,14 +41,8 @@ Members = NDArray[np.bool_]
 class LowRankModel:
     """Columns with their prior variances: waves, symbols that stand apart, then atoms.
 
-    Parameters
-    ----------
-    columns : Columns
-    frequency, waves : numpy.ndarray
-        float64 [waves]: half-waves per domain, and the spectrum.
-    apart : int
-        Number of symbols that stand apart.
-    atoms : Atoms
+    frequency, waves: float64 [waves]: half-waves per domain, and the spectrum.
+    apart: Number of symbols that stand apart.
     """
 
     columns: Columns
@@ -114,14 +108,9 @@ class LowRankModel:
 class Columns:
     """Directions in which masses may leave their mean, with what the reports say about them.
 
-    Parameters
-    ----------
-    value : numpy.ndarray
-        V, float64 [size, columns]. Each column sums to zero.
-    curved : numpy.ndarray
-        float64 [size, columns], H V.
-    information : numpy.ndarray
-        float64 [columns, columns], V'H V.
+    value: V, float64 [size, columns]. Each column sums to zero.
+    curved: float64 [size, columns], H V.
+    information: float64 [columns, columns], V'H V.
     """
 
     value: Matrix
@@ -155,12 +144,8 @@ class Columns:
 class Atoms:
     """Blocks with the prior variances of their masses.
 
-    Parameters
-    ----------
-    start, stop : numpy.ndarray
-        int64 [atoms]: symbols ``start..stop - 1``.
-    variance : numpy.ndarray
-        float64 [atoms].
+    start, stop: int64 [atoms]: symbols ``start..stop - 1``.
+    variance: float64 [atoms].
     """
 
     start: Whole
@@ -206,15 +191,9 @@ class Atoms:
 class LowRankPosterior:
     """The posterior of the amplitudes of columns, independent before the reports came.
 
-    Parameters
-    ----------
-    columns : Columns
-    deviation : numpy.ndarray
-        float64 [columns]: prior standard deviations, T^1/2.
-    factor : numpy.ndarray
-        float64 [columns, columns]: lower triangular L, ``L L' = I + T^1/2 V'HV T^1/2``.
-    amplitude : numpy.ndarray
-        float64 [columns]: posterior mean z.
+    deviation: float64 [columns]: prior standard deviations, T^1/2.
+    factor: float64 [columns, columns]: lower triangular L, ``L L' = I + T^1/2 V'HV T^1/2``.
+    amplitude: float64 [columns]: posterior mean z.
     """
 
     columns: Columns
@@ -356,11 +335,7 @@ def _with_heavy_atoms(
 class BlockSearch:
     """Looks for atoms in one quadratic likelihood.
 
-    Parameters
-    ----------
-    likelihood : Likelihood
-    allowed : numpy.ndarray
-        bool [size]: symbols that may be in a block.
+    allowed: bool [size]: symbols that may be in a block.
     """
 
     def __init__(self, likelihood: Likelihood, allowed: Members) -> None:
@@ -480,13 +455,10 @@ class _Blocks:
 class AtomCandidates:
     """All blocks of all widths, with what the reports say about each beyond the columns at hand.
 
-    Parameters
-    ----------
-    start, stop : numpy.ndarray
-        int64 [blocks].
-    score, precision : numpy.ndarray
-        float64 [blocks]: the score of the block's mass at zero, and its variance under the prior.
-        Under a prior without the block, ``score^2 / precision`` is chi-squared of one degree.
+    start, stop: int64 [blocks].
+    score, precision: float64 [blocks]: the score of the block's mass at zero, and its variance
+        under the prior. Under a prior without the block, ``score^2 / precision`` is chi-squared of
+        one degree.
     """
 
     start: Whole
@@ -544,12 +516,8 @@ BLUR = 5 / 256
 class LowRankAnswer:
     """A distribution of many symbols with what stands out of it.
 
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [size], the distribution.
-    model : LowRankModel
-        The learned prior: columns of masses with variances of their amplitudes.
+    mass: float64 [size], the distribution.
+    model: The learned prior: columns of masses with variances of their amplitudes.
     """
 
     mass: Vector

@@ -69,12 +69,8 @@ _LEAST, _MOST = -12.0, 12.0
 class ShrunkShares:
     """Estimates of all shares, none of them negative, and the cost of an error in each.
 
-    Parameters
-    ----------
-    free : numpy.ndarray
-        Estimates, float64 [size]. Their sum need not be one.
-    costs : numpy.ndarray
-        Costs, float64 [size], at least one.
+    free: Estimates, float64 [size]. Their sum need not be one.
+    costs: Costs, float64 [size], at least one.
     """
 
     free: Vector
@@ -92,10 +88,7 @@ class ShrunkShares:
 class DoubtedShares(ShrunkShares):
     """Shrunk shares of few labels, which are believed in part only.
 
-    Parameters
-    ----------
-    averaged : numpy.ndarray
-        float64 [size]: their distribution, averaged with that of shares that are not shrunk.
+    averaged: float64 [size]: their distribution, averaged with that of shares that are not shrunk.
     """
 
     averaged: Vector
@@ -117,12 +110,8 @@ class DoubtedShares(ShrunkShares):
 class Head:
     """Estimates for the bins of a mixture, with a higher cost of error for the largest shares.
 
-    Parameters
-    ----------
-    estimates : numpy.ndarray
-        Estimate of each bin, float64 [bins].
-    costs : numpy.ndarray
-        Expected cost of a squared error, float64 [bins], one for those that are not large.
+    estimates: Estimate of each bin, float64 [bins].
+    costs: Expected cost of a squared error, float64 [bins], one for those that are not large.
 
     Notes
     -----
@@ -130,10 +119,10 @@ class Head:
 
     First, errors of the head cost more. Let v be 1 at the largest shares of the grid, `HEAD`
     categories together, and let c be the cost. The weighted loss ``(1 + c v(share)) (t - share)^2``
-    has the least expectation at ``t = (E[share] + c E[v share]) / (1 + c E[v])``. That is the best
-    for the head at a given price for all. The cost c is the largest at which the squared error of
-    all grows by at most `PRICE`, as far as reports show a head. Where only a part of it is half as
-    large as is significant, the price falls with the square of that part.
+    has the least expectation at ``t = (E[share] + c E[v share]) / (1 + c E[v])``. This is the most
+    accurate rule for the head at a given total error. The cost c is the largest at which the
+    squared error of all grows by at most `PRICE`, as far as reports show a head. Where only a part
+    of it is half as large as is significant, the price falls with the square of that part.
 
     Second, significant estimates are shrunk by as much as reduces the risk. The mixture was learned
     from the estimates that it shrinks, so its atoms lie where they do. Above Bonferroni's threshold

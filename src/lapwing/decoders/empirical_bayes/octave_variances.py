@@ -37,15 +37,10 @@ _LARGEST_STEP = 2.5
 class AxisFunctions:
     """The functions of one axis: columns over its symbols, in families.
 
-    Parameters
-    ----------
-    columns : numpy.ndarray
-        float64 [symbols, functions]. The first is 1 everywhere.
-    octave : numpy.ndarray
-        float64 [functions]: logarithm to base 2 of the frequency, 0 for functions without one.
-    family : numpy.ndarray
-        int64 [functions]: 0 of the constant, 1 of waves or contrasts, then one for each symbol that
-        stands apart.
+    columns: float64 [symbols, functions]. The first is 1 everywhere.
+    octave: float64 [functions]: logarithm to base 2 of the frequency, 0 for functions without one.
+    family: int64 [functions]: 0 of the constant, 1 of waves or contrasts, then one for each symbol
+        that stands apart.
     """
 
     columns: Matrix
@@ -121,12 +116,7 @@ class _Patch:
 
 
 class OctaveVariances:
-    """Variances of all products of functions of two axes, by knots that are learned.
-
-    Parameters
-    ----------
-    first, second : AxisFunctions
-    """
+    """Variances of all products of functions of two axes, by knots that are learned."""
 
     def __init__(self, first: AxisFunctions, second: AxisFunctions) -> None:
         self.shape = (first.family.size, second.family.size)

@@ -27,22 +27,29 @@ from lapwing.protocol.messages.tally import CountTally
 _TINY = 1e-300
 
 
+def _product(first: Matrix, middle: Matrix, second: Matrix) -> Matrix:
+    """Return first @ middle @ second, in the order with fewer multiplications."""
+    rows, columns = middle.shape[-2:]
+    left = len(first) * columns * (rows + second.shape[1])
+    right = second.shape[1] * rows * (columns + len(first))
+    found: Matrix
+    # Rounding of single precision would move where an iteration stops, so its order is fixed.
+    if left <= right or middle.dtype != np.float64:
+        found = np.matmul(np.matmul(first, middle), second)
+    else:
+        found = np.matmul(first, np.matmul(middle, second))
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class SeparablePart:
     """Counts of one block of the channel, and how each cell is seen there.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray
-        Zeros and ones: which outputs of an axis see a symbol.
-    base, slope : float
-        The chance of an output is ``base + slope * (what it sees)``.
-    counts : numpy.ndarray
-        float64 [outputs of the first axis, outputs of the second].
-    reports : int
-    information : float or None
-        None where each report is one output. Else what each count is worth as a sum of independent
-        bits: 1, or less where bits exclude each other.
+    first, second: Zeros and ones: which outputs of an axis see a symbol.
+    base, slope: The chance of an output is ``base + slope * (what it sees)``.
+    counts: float64 [outputs of the first axis, outputs of the second].
+    information: None where each report is one output. Else what each count is worth as a sum of
+        independent bits: 1, or less where bits exclude each other.
     """
 
     first: Matrix
@@ -55,17 +62,15 @@ class SeparablePart:
 
     def means(self, cells: Matrix) -> Matrix:
         """Return the chance of each output."""
-        return self.base + self.slope * (self.first @ cells @ self.second.T) + _TINY
+        return self.base + self.slope * _product(self.first, cells, self.second.T) + _TINY
 
     def changes(self, moved: Matrix) -> Matrix:
         """Return by how much chances change with the cells, also for a stack of changes."""
-        changes: Matrix = self.slope * np.matmul(np.matmul(self.first, moved), self.second.T)
-        return changes
+        return self.slope * _product(self.first, moved, self.second.T)
 
     def adjoint(self, outputs: Matrix) -> Matrix:
         """Return the transpose of :meth:`changes`."""
-        cells: Matrix = self.slope * np.matmul(np.matmul(self.first.T, outputs), self.second)
-        return cells
+        return self.slope * _product(self.first.T, outputs, self.second)
 
     def value_and_score(self, cells: Matrix) -> tuple[float, Matrix]:
         """Return the (composite) log-likelihood, and its slope by the chances of outputs."""
@@ -142,11 +147,7 @@ def _information(block: Block) -> float | None:
 class LogDensity:
     """Densities over two axes by the amplitudes of products of their functions.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray
-        Functions of the axes: float64 [symbols, functions].
-    parts : sequence of SeparablePart
+    first, second: Functions of the axes: float64 [symbols, functions].
     """
 
     def __init__(self, first: Matrix, second: Matrix, parts: Sequence[SeparablePart]) -> None:
@@ -173,7 +174,7 @@ class LogDensity:
 
     def moved(self, cells: Matrix, amplitudes: Matrix) -> Matrix:
         """Return by how much cells change with the amplitudes, also for a stack of changes."""
-        eta = np.matmul(np.matmul(self.first, amplitudes), self.second.T)
+        eta = _product(self.first, amplitudes, self.second.T)
         mean = (eta * cells).sum(axis=(-2, -1), keepdims=True)
         moved: Matrix = cells * (eta - mean)
         return moved
@@ -182,8 +183,7 @@ class LogDensity:
         """Return the transpose of :meth:`moved`."""
         mean = (slope * cells).sum(axis=(-2, -1), keepdims=True)
         eta = cells * (slope - mean)
-        amplitudes: Matrix = np.matmul(np.matmul(self.first.T, eta), self.second)
-        return amplitudes
+        return _product(self.first.T, eta, self.second)
 
     def weights(self, cells: Matrix) -> list[Matrix]:
         """Return the information about the outputs of each part."""

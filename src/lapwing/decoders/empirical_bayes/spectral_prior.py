@@ -6,8 +6,8 @@ becomes the shares of the people who reported (:func:`reporting_people`), and th
 
 The posterior of a fitted prior is too sure of what it could not see. A band that trusts it covers
 66 to 91% on the worst columns where it says 95. So the prior is widened before the band is drawn.
-Doubling the fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to 60
-% in width and repairs the coverage. `results/uncertainty.py` makes intervals of it.
+Doubling the fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to
+60% in width and repairs the coverage. `results/uncertainty.py` makes intervals of it.
 
 The steps in which a density is drawn need less where the reports show a smooth one. Their floor is
 as large as the reports allow (:func:`density_law`).
@@ -25,7 +25,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lapwing.declared import Declared, From
-from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, warn_when_weak
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, Cells, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, whole_answer
 from lapwing.decoders.empirical_bayes.gaussian_model import (
@@ -36,18 +36,16 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
 )
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
-from lapwing.decoders.unbiased.linear_estimate import RANK, compressed, triangular, warn_when_weak
 from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.covariance import as_stored
 from lapwing.linear.operators.sums import running_sums
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.spread_law import Spread, SpreadLaw
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import RANK, Uncertainty, Variants, as_stored, triangular
 
 POINTWISE = (4.0, 1.0)
 
@@ -65,16 +63,10 @@ METHOD = "posterior under a widened prior"
 class WidenedPosterior:
     """Where the masses are under one widened prior, about one target.
 
-    Parameters
-    ----------
-    name : str
-        Target and kind of the band it is for, as the fields of :class:`Variants` are named.
-    floor : float
-        Factor of the floor in the prior.
-    center : numpy.ndarray
-        float64 [size].
-    covariance : numpy.ndarray
-        float64 [size, size].
+    name: Target and kind of the band it is for, as the fields of :class:`Variants` are named.
+    floor: Factor of the floor in the prior.
+    center: float64 [size].
+    covariance: float64 [size, size].
     """
 
     name: str
@@ -91,8 +83,8 @@ def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Unce
     floor: Covariance that is always allowed, float64 [size, size], see :func:`always_allowed`.
     """
     laws = {
-        one.name: Uncertainty(
-            one.center, *compressed(one.covariance), evidence.pilot, evidence.reports, METHOD
+        one.name: Uncertainty.of_covariance(
+            one.center, one.covariance, evidence.pilot, evidence.reports, METHOD
         )
         for one in widened_posteriors(evidence, fitted, floor)
     }
@@ -233,13 +225,8 @@ def roughness(covariance: Matrix, scaled: ScaledBasis) -> float:
 def unexplained(evidence: Evidence, mean: Vector, prior: Matrix) -> tuple[Matrix, Vector]:
     """Return what the reports say beyond a prior: the residual score with its covariance.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    mean : numpy.ndarray
-        Of the prior, float64 [size].
-    prior : numpy.ndarray
-        Covariance, float64 [size, size].
+    mean: Of the prior, float64 [size].
+    prior: Covariance, float64 [size, size].
     """
     information = evidence.information
     covariance = shrunk(information, prior)
@@ -253,12 +240,8 @@ def floor_limit(left: Matrix, score: Vector, floor: Matrix) -> float:
 
     The evidence for the prior with a share of the floor is compared with that of the best share.
 
-    Parameters
-    ----------
-    left, score : numpy.ndarray
-        See :func:`unexplained`.
-    floor : numpy.ndarray
-        Covariance of the whole floor, float64 [size, size].
+    left, score: See :func:`unexplained`.
+    floor: Covariance of the whole floor, float64 [size, size].
 
     Notes
     -----
@@ -278,13 +261,8 @@ def floor_limit(left: Matrix, score: Vector, floor: Matrix) -> float:
 def strongest_wave(left: Matrix, score: Vector, scaled: ScaledBasis, local: Vector) -> float:
     """Return the largest chi-square of a fine wave, of any phase: two degrees of freedom.
 
-    Parameters
-    ----------
-    left, score : numpy.ndarray
-        See :func:`unexplained`.
-    scaled : ScaledBasis
-    local : numpy.ndarray
-        See :func:`always_allowed`. A wave varies the density by a factor.
+    left, score: See :func:`unexplained`.
+    local: See :func:`always_allowed`. A wave varies the density by a factor.
     """
     cells = local[scaled.joined]
     place = (np.arange(cells.size) + 0.5) / cells.size
@@ -311,12 +289,7 @@ def density_law(
     allow the whole floor. Coarse shapes, the ends of a line and the symbols outside of the range
     keep theirs.
 
-    Parameters
-    ----------
-    answer : WholeAnswer
-    scaled : ScaledBasis
-    waves, local : numpy.ndarray
-        See :func:`always_allowed`.
+    waves, local: See :func:`always_allowed`.
     """
     evidence, fitted = answer.evidence, answer.prior
     if roughness(fitted.covariance, scaled) >= SMOOTH:
@@ -333,7 +306,7 @@ def density_law(
         return None
     prior += most * (share * fine + np.diag(ends))
     center, covariance = _error_laws(evidence, fitted.mean, prior)["empirical"]
-    return Uncertainty(center, *compressed(covariance), evidence.pilot, evidence.reports, METHOD)
+    return Uncertainty.of_covariance(center, covariance, evidence.pilot, evidence.reports, METHOD)
 
 
 _FREE = 256
@@ -421,9 +394,9 @@ class SpectralPrior(Declared):
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
     **Accuracy.** See the tables of `benchmarks/accuracy`, also for the coverage of the bands. A
-    band that trusted the fitted prior would cover 66 to 91% on the worst columns, in place of 95
-    %. So the prior is widened first. The steps of a smooth density need less from epsilon 1.5 on,
-    with up to 512 bins: see `accuracy/smooth_densities`.
+    band that trusted the fitted prior would cover 66 to 91% on the worst columns, instead of 95%.
+    So the prior is widened first. The steps of a smooth density need less from epsilon 1.5 on, with
+    up to 512 bins: see `accuracy/smooth_densities`.
 
     **Cost.** Up to 512 bins it takes O(size^3), 0.2 s at 256. Above, it takes O(size * columns^2)
     with 192 waves and the atoms that are found, and memory O(size * columns). To this come O(size *

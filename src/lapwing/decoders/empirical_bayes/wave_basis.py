@@ -26,12 +26,8 @@ FREE = 0.25
 class Basis:
     """Columns of unit mean square over the cells, and the number of half-waves of each.
 
-    Parameters
-    ----------
-    columns : numpy.ndarray
-        float64 [cells, frequencies].
-    frequency : numpy.ndarray
-        float64 [frequencies]: half-waves per domain, at least 1.
+    columns: float64 [cells, frequencies].
+    frequency: float64 [frequencies]: half-waves per domain, at least 1.
     """
 
     columns: Matrix
@@ -66,14 +62,9 @@ class Basis:
 class ScaledBasis:
     """The basis of a domain as masses of all its symbols.
 
-    Parameters
-    ----------
-    domain : Domain
-        Ordered domain. Another one raises UnsupportedChannelError.
-    limit : int, optional
-        Frequencies kept. Default: all.
-    blur : float
-        Standard deviation, in cells, of the filter that makes an answer a local density.
+    domain: Ordered domain. Another one raises UnsupportedChannelError.
+    limit: Frequencies kept. Default: all.
+    blur: Standard deviation, in cells, of the filter that makes an answer a local density.
 
     Attributes
     ----------

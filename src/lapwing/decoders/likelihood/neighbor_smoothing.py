@@ -21,18 +21,11 @@ from lapwing.protocol.domains.product import Product
 class Neighbors:
     """Pairs of symbols that touch.
 
-    Parameters
-    ----------
-    joined : numpy.ndarray
-        int64: the symbols that touch, in order.
-    first, second : numpy.ndarray
-        int64 [pairs].
-    width : numpy.ndarray
-        float64 [size]: width of every symbol relative to the widest, and 1 for whole numbers.
-    even : bool
-        Whether all symbols touch in a row and have one width.
-    circular : bool
-        Whether the last touches the first.
+    joined: int64: the symbols that touch, in order.
+    first, second: int64 [pairs].
+    width: float64 [size]: width of every symbol relative to the widest, and 1 for whole numbers.
+    even: Whether all symbols touch in a row and have one width.
+    circular: Whether the last touches the first.
     """
 
     joined: NDArray[np.int64]

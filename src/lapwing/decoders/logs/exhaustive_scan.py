@@ -18,9 +18,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.atomic_files import replacing
 from lapwing.declared import Declared, From
 from lapwing.decoders.decoder import decoder_document, guarantee_of, required
-from lapwing.documents import read, replacing, require, require_format
+from lapwing.documents import read, require, require_format
 from lapwing.errors import (
     ArgumentError,
     DomainError,
@@ -162,7 +163,7 @@ class ExhaustiveScan(Declared):
             none.
         state : path, optional
             File that keeps the intermediate result. It is replaced as a whole every ten seconds and
-            when the scan ends, also by an error or Ctrl-C. A scan that finds the file continues
+            when the scan ends, even by an error or Ctrl-C. A scan that finds the file continues
             there. Default: none.
 
         Returns
@@ -489,9 +490,9 @@ class Candidates(Declared):
         if twin.size:
             position = int(twin[0])
             pairs = (
-                f"; there are {twin.size} such pairs, so ask with more bits: HashedStrings(40)"
+                f". There are {twin.size} such pairs, so ask with more bits: HashedStrings(40)"
                 if twin.size > 1
-                else "; drop one"
+                else ". Drop one"
             )
             raise ArgumentError(
                 f"the candidates at positions {int(first[places][position])} and {position} are "

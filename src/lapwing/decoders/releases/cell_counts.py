@@ -125,7 +125,7 @@ class CellCounts(Declared):
             missed = (release.answers.sum() - people) / people / kept.size
             center = center - operator.rmatvec(missed / operator.lengths)
         noise = Covariance(np.zeros(center.size), columns, np.ones(columns.shape[1]))
-        method = "exact noise of the counts; within cells, that shares are even is assumed"
+        method = "exact noise of the counts, with even shares assumed within cells"
         uncertainty = Uncertainty(
             center,
             noise,

@@ -19,13 +19,11 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer
 from lapwing.decoders.empirical_bayes.spectral_prior import METHOD, POINTWISE, SIMULTANEOUS
-from lapwing.decoders.unbiased.linear_estimate import RANK, triangular
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.covariance import as_stored
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.sums import running_sums
 from lapwing.results.spread_law import Spread, SpreadLaw
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import RANK, Uncertainty, Variants, as_stored, triangular
 
 FINE = 4200
 """Most symbols whose matrices are held: 4096 bins take 0.5 GB and 3 s."""
@@ -38,12 +36,8 @@ _TOTAL = 100.0
 class FineLikelihood:
     """The log-likelihood ``s'x - x'Hx / 2`` of the people's masses x of all symbols.
 
-    Parameters
-    ----------
-    information : numpy.ndarray
-        H, float64 [symbols, symbols].
-    score : numpy.ndarray
-        s, float64 [symbols].
+    information: H, float64 [symbols, symbols].
+    score: s, float64 [symbols].
     """
 
     information: Matrix
@@ -75,17 +69,11 @@ class FineLikelihood:
 class Deviations:
     """Posterior of the sums of ``weight * v``, given the masses of the cells.
 
-    Parameters
-    ----------
-    weight : numpy.ndarray
-        float64 [symbols].
-    variance : numpy.ndarray
-        Of the sum up to each symbol, float64 [symbols].
-    at_ends : numpy.ndarray
-        float64 [cells, symbols]: rows whose products are the covariances of the sums up to the last
-        symbol of each cell.
-    with_total : numpy.ndarray
-        Covariance of each entry with the sum of all, float64 [symbols].
+    weight: float64 [symbols].
+    variance: Of the sum up to each symbol, float64 [symbols].
+    at_ends: float64 [cells, symbols]: rows whose products are the covariances of the sums up to the
+        last symbol of each cell.
+    with_total: Covariance of each entry with the sum of all, float64 [symbols].
     """
 
     weight: Vector
@@ -98,18 +86,11 @@ class Deviations:
 class FinePosterior:
     """The posterior of ``x = Q c + v``: masses c of cells, spread by Q, and v ~ N(0, diag(d)).
 
-    Parameters
-    ----------
-    carried : numpy.ndarray
-        v moves against Q c so that x is ``carried @ c + offset``: float64 [symbols, cells].
-    offset : numpy.ndarray
-        float64 [symbols].
-    variance : numpy.ndarray
-        Of each entry of v given c, float64 [symbols].
-    information, score : numpy.ndarray
-        Quadratic likelihood of the cells: float64 [cells, cells] and [cells].
-    deviations : list of Deviations
-        For each weight that was asked for.
+    carried: v moves against Q c so that x is ``carried @ c + offset``: float64 [symbols, cells].
+    offset: float64 [symbols].
+    variance: Of each entry of v given c, float64 [symbols].
+    information, score: Quadratic likelihood of the cells: float64 [cells, cells] and [cells].
+    deviations: For each weight that was asked for.
     """
 
     carried: Matrix

@@ -138,14 +138,9 @@ def tails_of(release: Release) -> Tails:
 class CountedShares:
     """Unbiased shares of the people behind noisy counts.
 
-    Parameters
-    ----------
-    center : numpy.ndarray
-        Shares, float64 [labels], of either sign. Their sum is one.
-    deviation : float
-        Standard deviation of the noise in one count, as a share of the people.
-    total_is_known : bool
-        Whether the number of people is known, and not only the sum of the counts.
+    center: Shares, float64 [labels], of either sign. Their sum is one.
+    deviation: Standard deviation of the noise in one count, as a share of the people.
+    total_is_known: Whether the number of people is known, and not only the sum of the counts.
     """
 
     center: Vector

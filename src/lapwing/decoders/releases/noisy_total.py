@@ -14,9 +14,9 @@ from statistics import NormalDist
 import numpy as np
 
 from lapwing.linear.arrays import Vector
-from lapwing.linear.covariance import Covariance, as_stored
+from lapwing.linear.covariance import Covariance
 from lapwing.results.spread_law import SpreadLaw
-from lapwing.results.uncertainty import Uncertainty, Variants, normal_critical_value
+from lapwing.results.uncertainty import Uncertainty, Variants, as_stored, normal_critical_value
 
 KNOWN_WELL = 8.0
 """Standard deviations that a noisy number of people must be above zero to be divided by."""
@@ -31,12 +31,8 @@ _LEVEL = 0.95
 class NoisyTotal:
     """Number of people with Gaussian noise.
 
-    Parameters
-    ----------
-    people : float
-        Noisy number.
-    deviation : float
-        Standard deviation of its noise.
+    people: Noisy number.
+    deviation: Standard deviation of its noise.
     """
 
     people: float

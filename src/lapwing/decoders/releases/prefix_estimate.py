@@ -57,16 +57,10 @@ class PrefixRoot(Operator):
 class PrefixEstimate:
     """Prefix sums with normal errors of covariance ``variance (root root' - removed removed')``.
 
-    Parameters
-    ----------
-    sums : numpy.ndarray
-        float64 [symbols], in people.
-    root : Operator
-        Shape [symbols, answers].
-    variance : float
-        Of the noise in each answer.
-    exact_indices : tuple of int
-        The prefix sums whose values are known, in the order in which they came to be.
+    sums: float64 [symbols], in people.
+    root: Shape [symbols, answers].
+    variance: Of the noise in each answer.
+    exact_indices: The prefix sums whose values are known, in the order in which they came to be.
     """
 
     sums: Vector
@@ -152,11 +146,7 @@ def noise_tails(release: Release) -> float:
 def sums_tails(release: Release, spikes: Callable[[], float]) -> float:
     """Return the excess kurtosis of sums of answers, at most that of Laplace noise.
 
-    Parameters
-    ----------
-    release : Release
-    spikes : callable
-        Returns how far the sums rest on single answers, see :func:`spikes_of`. It is not called
+    spikes: Returns how far the sums rest on single answers, see :func:`spikes_of`. It is not called
         where the noise is Gaussian.
     """
     tails = noise_tails(release)

@@ -79,17 +79,11 @@ _LOOSE = 1e-4
 class ReleasedMasses:
     """Independent unit Gaussian errors: ``z = R x + e`` for the people's masses x of cells.
 
-    Parameters
-    ----------
-    root : numpy.ndarray
-        R, float64 [rows, cells], with at most as many rows as cells.
-    answers : numpy.ndarray
-        z, float64 [rows].
-    people : int
-        Number of people of whom the masses are shares.
-    hidden : bool
-        Whether that number is an estimate. Then the total of the masses need not be one, and what
-        the release shows of it is not used.
+    root: R, float64 [rows, cells], with at most as many rows as cells.
+    answers: z, float64 [rows].
+    people: Number of people of whom the masses are shares.
+    hidden: Whether that number is an estimate. Then the total of the masses need not be one, and
+        what the release shows of it is not used.
     """
 
     root: Matrix

@@ -64,12 +64,8 @@ def sine_transform(curve: Vector) -> Vector:
 class Waves:
     """The waves of a grid of `size` steps, in groups in which a prior is almost constant.
 
-    Parameters
-    ----------
-    size : int
-        Number of steps. There are ``size - 1`` inner points and as many waves.
-    noise : numpy.ndarray
-        Variance of the noise in each wave, float64 [size - 1].
+    size: Number of steps. There are ``size - 1`` inner points and as many waves.
+    noise: Variance of the noise in each wave, float64 [size - 1].
     """
 
     size: int
@@ -148,14 +144,9 @@ def _falling(k: Vector, corner: float, decay: float) -> Vector:
 class SmoothedCurve:
     """What :func:`pursue` found.
 
-    Parameters
-    ----------
-    waves : numpy.ndarray
-        float64 [size - 1], the posterior mean, jumps included.
-    places : numpy.ndarray
-        int64 [jumps], in 1..size.
-    heights : numpy.ndarray
-        float64 [jumps].
+    waves: float64 [size - 1], the posterior mean, jumps included.
+    places: int64 [jumps], in 1..size.
+    heights: float64 [jumps].
     """
 
     waves: Vector

@@ -36,13 +36,9 @@ _LEVEL = 4.0
 class Verdict:
     """Result of a test.
 
-    Parameters
-    ----------
-    evidence : float
-        Logarithm of the martingale, which is 1 at the start.
-    begun : int
-        The week at which a change most probably began, if there was one. It is 0 before there are
-        two weeks.
+    evidence: Logarithm of the martingale, which is 1 at the start.
+    begun: The week at which a change most probably began, if there was one. It is 0 before there
+        are two weeks.
     """
 
     evidence: float

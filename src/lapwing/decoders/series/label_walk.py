@@ -75,18 +75,11 @@ _ANYWHERE = 1e3
 class LabelAnswer:
     """All weeks of labels decoded together.
 
-    Parameters
-    ----------
-    masses : sequence of numpy.ndarray or None
-        float64 [labels] for each week with reports.
-    uncertainties : sequence of Uncertainty or None
-    errors : LabelErrors
-        Under widened variances, about the population.
-    jump : numpy.ndarray
-        float64 [weeks, labels]: variances of jumps that were found.
-    gained : numpy.ndarray
-        float64 [weeks]: log-evidence for the jump of most evidence into a week, minus the price of
-        a finding. The price is the logarithm of the number of possible ones.
+    masses: float64 [labels] for each week with reports.
+    errors: Under widened variances, about the population.
+    jump: float64 [weeks, labels]: variances of jumps that were found.
+    gained: float64 [weeks]: log-evidence for the jump of most evidence into a week, minus the price
+        of a finding. The price is the logarithm of the number of possible ones.
     """
 
     masses: Sequence[Vector | None]

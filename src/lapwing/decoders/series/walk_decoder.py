@@ -24,7 +24,6 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.series.walk_model import Walk, Week, learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.covariance import as_stored
 from lapwing.linear.random_walk import (
     Filtered,
     PseudoMeasurement,
@@ -33,7 +32,7 @@ from lapwing.linear.random_walk import (
     smoothed,
 )
 from lapwing.linear.random_walk import without_own as without
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, as_stored
 from lapwing.results.walk_errors import Walked, WalkErrors, WeekErrors, Wider, root_of
 
 PASSES = 2
@@ -74,19 +73,12 @@ Given = tuple[Any, Any]
 class WalkAnswer:
     """All weeks decoded together.
 
-    Parameters
-    ----------
-    masses : sequence of numpy.ndarray or None
-        float64 [size] for each week with reports.
-    uncertainties : sequence of Uncertainty or None
-    walk : Walk
-        Walk that was learned.
-    looks : sequence of PseudoMeasurement or None
-        Likelihood of the state from each week.
-    errors : WalkErrors or None
-        Errors of all weeks together, or None where weeks are decoded from those before them.
-    better_alone : frozenset of int
-        Weeks whose reports tell so much of their own people that they are to be decoded alone.
+    masses: float64 [size] for each week with reports.
+    walk: Walk that was learned.
+    looks: Likelihood of the state from each week.
+    errors: Errors of all weeks together, or None where weeks are decoded from those before them.
+    better_alone: Weeks whose reports tell so much of their own people that they are to be decoded
+        alone.
     """
 
     masses: Sequence[Vector | None]

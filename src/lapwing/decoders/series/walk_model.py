@@ -54,22 +54,13 @@ class Week:
 class Walk:
     """A random walk of distributions, with the variances that were learned.
 
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [size]: masses where the state is zero.
-    columns : numpy.ndarray
-        float64 [size, state]: change of the masses by an amplitude, of sum zero.
-    frequency : numpy.ndarray
-        float64 [state].
-    first : numpy.ndarray
-        float64 [state, state]: prior covariance of the first week.
-    step : numpy.ndarray
-        float64 [state]: variances of an ordinary step.
-    jump, odd : numpy.ndarray
-        float64 [weeks]: levels of the change point and of the outlier.
-    flicker : float
-        Level of what every week has alone.
+    mean: float64 [size]: masses where the state is zero.
+    columns: float64 [size, state]: change of the masses by an amplitude, of sum zero.
+    frequency: float64 [state].
+    first: float64 [state, state]: prior covariance of the first week.
+    step: float64 [state]: variances of an ordinary step.
+    jump, odd: float64 [weeks]: levels of the change point and of the outlier.
+    flicker: Level of what every week has alone.
     """
 
     mean: Vector

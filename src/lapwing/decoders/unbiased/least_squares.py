@@ -107,7 +107,7 @@ class LeastSquares(Declared):
             provenance |= {"iterations": solution.iterations, "converged": solution.converged}
             if not solution.converged:
                 warnings.warn(
-                    f"least squares stopped after {solution.iterations} steps before it settled",
+                    f"least squares stopped after {solution.iterations} steps before it converged",
                     ConvergenceWarning,
                     stacklevel=2,
                 )

@@ -8,20 +8,18 @@ Hadamard response one transform gives the estimate, and its exact variances.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from statistics import NormalDist
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
-from scipy.linalg.lapack import dpocon, dpstrf
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpocon
 
-from lapwing.errors import TallyError, UnsupportedChannelError, WeakAnswerWarning
+from lapwing.decoders.decoder import warn_when_weak
+from lapwing.errors import TallyError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
-from lapwing.linear.covariance import Covariance, as_stored
+from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.operator import Stacked, dense
-from lapwing.linear.operators.sums import running_sums
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import projected_gradient
@@ -32,7 +30,7 @@ from lapwing.results.uncertainty import Uncertainty
 
 HADAMARD_METHOD = (
     "exact linear intervals: unbiased estimate with its exact variances at the decoded "
-    "distribution; 'simultaneous' takes the shares as independent"
+    "distribution. 'simultaneous' takes the shares as independent"
 )
 
 HADAMARD_WHOLE = 256
@@ -119,15 +117,9 @@ def hadamard_estimate(
 DENSE = 2048
 """Most symbols for which a channel is inverted as a matrix. Some channels need no matrix."""
 
-WHOLE = 512
-"""Symbols up to which the covariance of a matrix channel is kept whole."""
-
-RANK = 128
-"""Columns kept above that."""
-
 METHOD = (
-    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution; "
-    "measured coverage stands in benchmarks/accuracy"
+    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution. "
+    "Its measured coverage is in benchmarks/accuracy"
 )
 
 
@@ -163,9 +155,11 @@ def linear_estimate(
         estimate = hadamard_estimate(channel, tally, plug_in=plug_in)
     else:
         estimate = _matrix(channel, tally, plug_in)
-    _warn_when_weak(channel, estimate)
-    # Reports of labels that are seldom wrong move whole people from one label to another.
-    return estimate if channel.domain.ordered else replace(estimate, whole=True)
+    if not channel.domain.ordered:
+        # Reports of labels that are seldom wrong move whole people from one label to another.
+        return replace(estimate, whole=True)
+    warn_when_weak(estimate, what="the exact 95% band", stacklevel=4)
+    return estimate
 
 
 def variance_of_noise(block: Block, reports: int) -> float:
@@ -254,12 +248,10 @@ def _matrix(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Unce
     reports = tally.total
     covariance -= (np.diag(plug_in) - np.outer(plug_in, plug_in)) / reports
     if channel.domain.ordered:
-        noise, remainder = compressed(covariance)
-    else:
-        values, vectors = np.linalg.eigh(covariance)
-        noise = Covariance(np.zeros(size), vectors, np.maximum(values, 0.0))
-        remainder = np.zeros(size)
-    return Uncertainty(center, noise, remainder, plug_in, reports, METHOD)
+        return Uncertainty.of_covariance(center, covariance, plug_in, reports, METHOD)
+    values, vectors = np.linalg.eigh(covariance)
+    noise = Covariance(np.zeros(size), vectors, np.maximum(values, 0.0))
+    return Uncertainty(center, noise, np.zeros(size), plug_in, reports, METHOD)
 
 
 def _factorized(normal: Vector) -> tuple[Vector, bool]:
@@ -286,7 +278,7 @@ def _blame_silent_groups(tally: CountTally) -> None:
         listed = ", ".join(map(str, silent[:8])) + (", ..." if len(silent) > 8 else "")
         raise TallyError(
             f"every one of the {len(tally.reports)} groups must have reports for an unbiased "
-            f"estimate, group {listed} has none. Collect more reports, or use a decoder that "
+            f"estimate, but group {listed} has none. Collect more reports, or use a decoder that "
             "needs no inverse"
         ) from None
 
@@ -312,57 +304,3 @@ def _plug_in(channel: Channel, tally: CountTally) -> Vector:
         tolerance=1e-7,
         limit=500,
     ).point
-
-
-def compressed(covariance: Vector) -> tuple[Covariance, Vector]:
-    """Return a covariance as columns for the errors of the cumulative sums, and what they leave.
-
-    Up to 512 symbols nothing is left out. Above, the 128 strongest columns are kept, and the rest
-    counts as independent errors of the cumulative sums. Their variances stay exact, and so does the
-    band. Standard deviations of ranges are within 5% for 98 in 100 ranges. They are up to 30% too
-    small for ranges exactly one wave wide.
-    """
-    size = covariance.shape[0]
-    sums = running_sums(running_sums(covariance).T)
-    sums = (sums + sums.T) / 2
-    if size <= WHOLE:
-        heights = triangular(sums)
-    else:
-        first = size - RANK
-        values, vectors = eigh(sums, subset_by_index=[first, size - 1], check_finite=False)
-        heights = vectors * np.sqrt(np.maximum(values, 0.0))
-    factor = as_stored(np.diff(heights, axis=0, prepend=0.0))
-    explained = (running_sums(factor) ** 2).sum(axis=1)
-    remainder = np.maximum(np.diag(sums) - explained, 0.0)
-    return Covariance(np.zeros(size), factor, np.ones(factor.shape[1])), remainder
-
-
-def triangular(covariance: Vector, *, limit: int | None = None) -> Vector:
-    """Return columns G with ``G G' = covariance``: a tenth of the time of eigenvectors.
-
-    covariance: float64 [size, size], positive semidefinite but for rounding.
-    limit: Columns kept at the most, each of which explains one more of the largest variances left.
-    """
-    factor, pivots, rank, _ = dpstrf(covariance, lower=1)
-    kept = rank if limit is None else min(rank, limit)
-    # One column of zeros when nothing varies.
-    columns = np.zeros((covariance.shape[0], max(kept, 1)))
-    columns[pivots - 1, :kept] = np.tril(factor)[:, :kept]
-    return columns
-
-
-def _warn_when_weak(channel: Channel, estimate: Uncertainty) -> None:
-    if channel.domain.ordered:
-        warn_when_weak(estimate, what="the exact 95% band", stacklevel=5)
-
-
-def warn_when_weak(estimate: Uncertainty, *, what: str, stacklevel: int) -> None:
-    """Warn when a band of the CDF is so wide that the answer says little about the data."""
-    widest = NormalDist().inv_cdf(0.975) * float(estimate.cdf_deviation("empirical").max())
-    if widest > 0.5:
-        warnings.warn(
-            f"{estimate.reports} reports say little: {what} of the CDF is +-{widest:.2g} at its "
-            "widest. Collect more reports or use fewer bins",
-            WeakAnswerWarning,
-            stacklevel=stacklevel,
-        )

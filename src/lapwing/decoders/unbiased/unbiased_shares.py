@@ -25,20 +25,13 @@ Tails = Literal["normal", "laplace"]
 class UnbiasedShares:
     """Estimates of all shares, about the respondents.
 
-    Parameters
-    ----------
-    shares : numpy.ndarray
-        Unbiased shares, float64 [size], which may be negative. Their sum is one only on average.
-    empty : numpy.ndarray
-        Variance of the estimate where the share is zero, float64 [size].
-    slope : float
-        Variance that a share of one adds. It may be negative.
-    reports : int
-        Number of respondents.
-    tails : {"normal", "laplace"}
-        Distribution of the errors.
-    whole : bool
-        Whether errors are whole people where they are a few. Default: False.
+    shares: Unbiased shares, float64 [size], which may be negative. Their sum is one only on
+        average.
+    empty: Variance of the estimate where the share is zero, float64 [size].
+    slope: Variance that a share of one adds. It may be negative.
+    reports: Number of respondents.
+    tails: {"normal", "laplace"}. Distribution of the errors.
+    whole: Whether errors are whole people where they are a few. Default: False.
     """
 
     shares: Vector

@@ -1,11 +1,10 @@
 """Arrow arrays as values that a domain accepts: numbers, dates, times and labels as what they are.
 
-What a column's type does not fit the domain's unit is refused, not guessed at: a column of dates is
-never a column of plain numbers. The type is that of the file, which is public. What a row becomes
-depends on that row alone, so nothing here looks for a type that fits all rows of a batch. Plain
-numbers count as days (date), seconds since 1970 (datetime) or seconds since midnight (time-of-day),
-as everywhere in the package. Strings are read as it is declared, see
-`lapwing.protocol.domains.text_values`.
+A column whose type does not fit the domain's unit is refused, so a column of dates is never read as
+plain numbers. The type is that of the file, which is public. Each row is read on its own, so
+nothing here looks for a type that fits all rows of a batch. Plain numbers count as days (date),
+seconds since 1970 (datetime) or seconds since midnight (time-of-day), as everywhere in the package.
+Strings are read as it is declared, see `lapwing.protocol.domains.text_values`.
 """
 
 from __future__ import annotations
@@ -88,8 +87,8 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
     kinds = (pa.types.is_integer, pa.types.is_date, pa.types.is_boolean, pa.types.is_null)
     if _kind(array.type) != "texts" and not any(kind(array.type) for kind in kinds):
         raise ArgumentError(
-            f"the groups in column {column!r} must be strings, whole numbers or dates, they are "
-            f"{array.type}"
+            f"the groups in column {column!r} must be strings, whole numbers or dates, but they "
+            f"are {array.type}"
         )
     if _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=True)
@@ -112,8 +111,8 @@ def unit_names(array: Any, *, column: str, typed: bool) -> Any:
 
     if pa.types.is_nested(array.type):
         raise ArgumentError(
-            f"the column {column!r} must say whose each row is, in strings, numbers or dates. It "
-            f"holds {array.type}"
+            f"the column {column!r} must identify the unit of each row, in strings, numbers or "
+            f"dates. It holds {array.type}"
         )
     if not typed or _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=False)
@@ -189,7 +188,7 @@ def values_of(
     column: Its name, for messages.
     typed: False: texts of a CSV, which may stand for anything.
     texts: How strings of dates and times are read.
-    decimal: What stands before the fraction of a number in a string.
+    decimal: The decimal separator of numbers in strings.
     thousands: Mark between its groups of digits.
     rows: Gets the rows that cannot be read.
 

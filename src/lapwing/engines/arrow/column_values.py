@@ -26,12 +26,12 @@ class ColumnValues:
     """The values of many people, in a file.
 
     name: Of the column.
-    domain: What the values must fit.
+    domain: The domain that the values must fit.
     by: The column with the public label of each person's group.
     texts: How strings of dates and times are read.
     curator: Whether a table without rows is one, as in the central model, where what an error
         depends on is told.
-    decimal: What stands before the fraction of a number in a string.
+    decimal: The decimal separator of numbers in strings.
     thousands: Mark between its groups of digits.
     """
 
@@ -285,7 +285,7 @@ def at_rows(
 
     name: Of the file.
     first: Rows before the batch.
-    of: What the error is about: values (default), or reports.
+    of: The subject of the error: values (default), or reports.
     """
     try:
         yield

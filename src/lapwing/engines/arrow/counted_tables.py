@@ -53,8 +53,8 @@ def whole_counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
     if not legal.all():
         position = int(np.argmin(legal))
         raise DomainError(
-            f"every count must be a whole number from 0 to {LARGEST_COUNT}, the one at position "
-            f"{position} is not",
+            f"every count must be a whole number from 0 to {LARGEST_COUNT}, but the one at "
+            f"position {position} is not",
             position=position,
         )
     return numbers.astype(np.int64)
@@ -63,7 +63,7 @@ def whole_counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
 def check_people(everybody: float, label: str) -> None:
     """Raise DomainError when more rows are counted than a release can hold."""
     if everybody > MOST_PEOPLE:
-        raise DomainError(f"the counts of {label} must add up to at most 2^40, they do not")
+        raise DomainError(f"the counts of {label} must add up to at most 2^40, but they do not")
 
 
 @dataclass

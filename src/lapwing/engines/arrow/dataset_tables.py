@@ -1,4 +1,4 @@
-"""What a job is given, as tables that are opened one by one: files, folders, frames, streams.
+"""Inputs of a job as tables that are opened one by one: files, folders, frames, streams.
 
 Nothing is read but names and types. A folder stands for all tables in it, those of its folders
 too. ``country=PT`` as the name of one is a column of all its files, as in partitioned data sets.
@@ -38,11 +38,6 @@ from lapwing.protocol.domains.units import WIDE_INTEGERS, period_ticks
 
 COMPACT = ".lwr"
 """How the names of compact report files end."""
-
-WHAT = (
-    "a file, a folder, a pattern, an address, a list of them, or a table: of pyarrow (Table, "
-    "RecordBatchReader, Dataset), polars, pandas, or with Arrow's C stream, as a relation of DuckDB"
-)
 
 
 def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Path, Keys]]:
@@ -237,7 +232,11 @@ def _tables_in_memory(dataset: Any, decimal: Decimal | None) -> list[Table]:
         with _stream_errors():
             stream = arrow.RecordBatchReader.from_stream(dataset)
         return [_in_memory(_Stream(stream.schema, stream), decimal)]
-    raise ArgumentError(f"the input must be {WHAT}, got {kind_of(dataset)}")
+    raise ArgumentError(
+        "the input must be a file, a folder, a pattern, an address, a list of these, or a table, "
+        f"got {kind_of(dataset)}. A table is one of pyarrow, polars or pandas, or has Arrow's C "
+        "stream"
+    )
 
 
 def with_constants(table: Table, keys: Keys) -> Table:
@@ -357,7 +356,7 @@ def _arrow_column(column: Any, name: str) -> Any:
         kinds = [None if absent else type(cell) for cell, absent in cells]
         first = next((kind for kind in kinds if kind is not None), None)
         other = [row for row, kind in enumerate(kinds, 1) if kind not in (first, None)]
-        which = f", the one in row {other[0]} is of another" if other else " that Arrow knows"
+        which = f", but the one in row {other[0]} is of another" if other else " that Arrow knows"
         message = (
             f"the column {name!r} of the table must hold cells of one kind{which}. Convert the "
             "column first"

@@ -1,4 +1,4 @@
-"""What is read: files by their endings, standard input ("-"), and Arrow's errors as sentences.
+"""Inputs: files by their endings, standard input ("-"), and Arrow's errors as sentences.
 
 Arrow quotes what it read, which may be a person's value. So its messages are not passed on.
 """
@@ -65,7 +65,7 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     # Arrow counts the header as row 1.
     where = f"row {int(row.group(1)) - header}" if row else "some row"
     if re.search(r"Expected \d+ columns, got \d+", message):
-        fewer = f"must have as many fields in every line as in its first, {where} has not"
+        fewer = f"must have as many fields in every line as in its first, but {where} has not"
         if "\n" in message:  # Arrow quotes the start of the row
             fewer += (
                 ". One of its cells goes on in the next line: a quotation mark may never end. "
@@ -73,11 +73,11 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
             )
         return fewer
     if "invalid UTF8" in message:
-        return f"must be UTF-8 text, {where} is not. Name its encoding (--encoding)"
+        return f"must be UTF-8 text, but {where} is not. Name its encoding (--encoding)"
     if "straddling" in message:
         return (
             f"has a line of more than {CSV_BLOCK >> 20} MiB, or a quotation mark that never ends. "
-            "It is no table"
+            "It is not a table"
         )
     name = path.name.lower()
     kind = "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"
@@ -262,7 +262,7 @@ class StreamInUtf8(io.RawIOBase):
 class StreamFromItsStart(io.RawIOBase):
     """A stream of which the start was read already: all of it again, once.
 
-    start: What was read.
+    start: The bytes that were read.
     rest: The stream, from there on.
     """
 

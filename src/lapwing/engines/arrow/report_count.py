@@ -1,8 +1,7 @@
 """The kernel that every engine counts with: a batch of rows in, exact counts out, and counts add.
 
-It is a pure function of a batch, and ``+`` is exact and associative. So files may be split in any
-way, and read in any order by any number of threads or machines: the sum is the same to the last
-byte.
+It is a pure function of a batch, and ``+`` is exact and associative. So the sum is the same to the
+last byte, however files are split and in whatever order threads or machines read them.
 
 A column of reports may have any of these types. Its bytes are read without a Python object for
 each report.
@@ -262,7 +261,7 @@ class ReportCount:
             When there was no report.
         """
         if not self.groups:
-            raise TallyError("there must be at least one report to count, there is none")
+            raise TallyError("there must be at least one report to count. There is none")
         if isinstance(self.groups, GroupTally):
             return self.groups.added()
         first, *others = self.groups.values()
@@ -311,12 +310,9 @@ class ReportCount:
     def __add__(self, other: ReportCount) -> ReportCount:
         """Return the count of both sets of rows.
 
-        Raises
-        ------
-        ArgumentError
-            When there are more than 100,000 groups.
-        MismatchError
-            When only one of them has groups, or another survey collected one of them.
+        Raises ArgumentError when there are more than 100,000 groups.
+        Raises MismatchError when only one of them has groups, or another survey collected one of
+        them.
         """
         if not isinstance(other, ReportCount):
             return NotImplemented
@@ -464,7 +460,7 @@ class ReportCounter:
                 first = int(np.argmax(absent))
                 self._tally_of(records[:first])  # a row before it may be worse
                 raise ReportError(
-                    f"every row must hold a report of {self._width} byte(s), the "
+                    f"every row must hold a report of {self._width} byte(s), but the "
                     f"one at position {first} is not one. The batch was not counted",
                     position=first,
                 )

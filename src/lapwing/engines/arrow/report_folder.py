@@ -1,9 +1,9 @@
 """A folder of reports that appears whole, and once: until then it is closed to everybody else.
 
 Two reports of one value tell more than the survey promises. So each part is written into a folder
-alongside the output that only its owner may enter, and that one process at a time has locked. When
-all parts are there, they take the name of the output in one step, which replaces nothing but an
-empty folder. A job that was killed leaves the closed folder, and the same job goes on from there.
+alongside the output. Only its owner may enter it, and one process at a time locks it. When all
+parts are there, they take the name of the output in one step, which replaces nothing but an empty
+folder. A job that was killed leaves the closed folder, and the same job goes on from there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lapwing.documents import replacing, sync_folder
+from lapwing.atomic_files import replacing, sync_folder
 from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.errors import ArgumentError
 
@@ -41,7 +41,7 @@ class ReportFolder:
 
     @property
     def parts(self) -> Path:
-        """What becomes the output."""
+        """The folder that becomes the output."""
         return self.closed / "parts"
 
     @contextmanager
@@ -69,7 +69,7 @@ class ReportFolder:
     def progress(self, job: Mapping[str, Any], paths: list[Path | None]) -> SavedProgress:
         """Return what a job has done so far. Unfinished parts are deleted, unseen.
 
-        job: What is asked, in JSON.
+        job: The request, in JSON.
         paths: All files of values. None of a table in memory.
 
         Raises ArgumentError when another job was at work here, or had other files.
@@ -106,7 +106,8 @@ class ReportFolder:
             if noted["output"] != part.name:
                 raise ArgumentError(
                     f"the input has other files than when this job started. Give it the same "
-                    f"files, or delete {self.closed} to start again: nobody has seen its parts"
+                    f"files, or delete {self.closed} to start again, because nobody has seen its "
+                    "parts"
                 )
             if not part.exists():
                 raise ArgumentError(
@@ -158,7 +159,7 @@ class ReportFolder:
             return
         raise ArgumentError(
             f"the output {self.output.name} already exists, so the values may have been randomized "
-            "before. Use those reports, or choose another folder if they are of other people"
+            "before. Use those reports, or choose another folder if these are from other people"
         )
 
     def _lock(self) -> int:

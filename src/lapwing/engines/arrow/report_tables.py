@@ -243,7 +243,7 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
 def _check(path: Path, survey: Survey, *, of_survey: str | None, of_randomizer: str) -> None:
     if of_survey not in (None, survey.fingerprint):
         raise MismatchError(
-            f"{input_name(path)} holds reports of survey {of_survey[:12]}, this one is "
+            f"{input_name(path)} holds reports of survey {of_survey[:12]}, but this one is "
             f"{survey.fingerprint[:12]}. Use the survey file that asked for them"
         )
     if of_randomizer != survey.randomizer.fingerprint:
@@ -291,7 +291,7 @@ def check_report_table(
 ) -> bool:
     """Return whether the schema of a table says that it holds reports of this survey.
 
-    metadata: What the schema says besides its columns.
+    metadata: The schema's metadata.
     required: Whether a table that says nothing is refused.
 
     Raises MismatchError when it says that they are of another survey.
@@ -385,7 +385,9 @@ def load_report_table(path: Path) -> Reports:
             table = pa.ipc.open_file(content).read_all()
         column = table["report"].combine_chunks()
     if not pa.types.is_fixed_size_binary(column.type) or column.null_count:
-        raise FormatError(f"{path.name} must hold a report of one width in every row, it does not")
+        raise FormatError(
+            f"{path.name} must hold a report of one width in every row, but it does not"
+        )
     width = column.type.byte_width
     data = np.frombuffer(column.buffers()[1] or b"", dtype=np.uint8)
     data = data[column.offset * width :][: len(column) * width].reshape(-1, width)
@@ -447,8 +449,8 @@ def _bytes_of(lines: list[bytes], digits: int, *, path: Path, row: int) -> NDArr
 
 def _wrong_report(path: Path, row: int, digits: int) -> ReportError:
     return ReportError(
-        f"{path.name}: every report must be {digits} hexadecimal digits, the one at row {row + 1} "
-        "is not. The file was not counted",
+        f"{path.name}: every report must be {digits} hexadecimal digits, but the one at row "
+        f"{row + 1} is not. The file was not counted",
         position=row,
     )
 

@@ -224,7 +224,7 @@ def _of_file(
             raise ArgumentError(
                 "by",
                 "needs reports in a table that has labels, .parquet, .arrow or .csv, "
-                f"{input_name(path)} is not",
+                f"but {input_name(path)} is not",
                 advice="Write it with: lapwing randomize --by",
             )
         if path != STDIN:

@@ -1,9 +1,9 @@
-"""What a job has done so far, alongside its output: a job that was killed goes on from there.
+"""Progress of a job, kept alongside its output, so that a job that was killed can resume.
 
-The file holds what the job was asked to do, the files that are done with their sizes, times and a
-digest, and what was counted in them, under one checksum. It is written whole or not at all, so what
-is counted and which files it was counted in always agree. It is as secret as what it holds, and is
-readable by its owner only.
+The file holds the request, the finished files with their sizes, times and a digest, and the counts
+of these files, under one checksum. It is written whole or not at all, so what is counted and which
+files it was counted in always agree. It is as secret as what it holds, and is readable by its owner
+only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lapwing.documents import canonical, parse, replacing, require, require_format
+from lapwing.atomic_files import replacing
+from lapwing.documents import canonical, parse, require, require_format
 from lapwing.errors import ArgumentError, FormatError
 
 MAGIC = b"LAPWING-PROGRESS\n"
@@ -56,7 +57,7 @@ def read_head(path: Path) -> tuple[dict[str, Any], bytes]:
     whole = content.startswith(MAGIC) and hashlib.sha256(content).digest() == digest
     if not whole or len(content) < start:
         raise FormatError(
-            f"{path.name} must hold the progress of a job, it does not or is damaged. Delete "
+            f"{path.name} must hold the progress of a job, but it does not or is damaged. Delete "
             f"it, and the job starts again"
         )
     (length,) = struct.unpack("<I", content[start - 4 : start])
@@ -71,7 +72,7 @@ class SavedProgress:
     """The progress of one job, in a file.
 
     path: Beside the output. None for a job that keeps nothing: then no file is ever done.
-    job: What is asked, in JSON: another job does not go on from here.
+    job: The request, in JSON. A job with another request does not resume from here.
     """
 
     path: Path | None
@@ -140,7 +141,7 @@ class SavedProgress:
         """Note that a file is done.
 
         before: Its :meth:`identity` before it was read.
-        said: What to tell of it.
+        said: The words that describe it.
 
         Raises ArgumentError when it was changed while it was read.
         """

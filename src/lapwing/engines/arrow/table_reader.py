@@ -2,10 +2,10 @@
 
 A file is never held whole. Messages of Arrow are not passed on: they quote raw values.
 
-The first line of a CSV is a header only if somebody says so. Where it is none, it holds a person's
-values, who would be lost, and whom an error that lists the "names" would show. So names of columns
-are values until one of them was asked for by name. A file without a header is read as such, with
-columns that are named 1, 2, 3.
+The first line of a CSV is a header only if somebody says so. Otherwise it holds a person's values.
+Reading it as names would lose this person, and an error that lists the names would disclose the
+values. So names of columns are values until one of them was asked for by name. A file without a
+header is read as such, with columns that are named 1, 2, 3.
 
 A CSV whose fields have semicolons between may write 1,5 for one and a half. Nothing tells it from a
 separator of thousands, and a guess from the rows would let one row decide what all others mean. So
@@ -95,14 +95,14 @@ class Table:
     delimiter: Between the fields of a CSV.
     blank: Empty lines before the header of a CSV.
     header: Whether the first line names the columns, else they are named 1, 2, 3.
-    decimal: What stands before the fraction of a number in a string. None where nobody said.
+    decimal: The decimal separator of numbers in strings. None if not given.
     thousands: Mark between its groups of digits.
-    start: What was read of standard input, which gives its rows once. None of a file.
+    start: The rows of standard input, which can be read only once. None of a file.
     skip: Lines of a CSV before all others.
     source: Rows that are no Parquet and no CSV. Then the path only lends its name.
     constant: Columns that are the same in every row: what the folders of a partitioned data set
         say.
-    metadata: What the schema of a typed file says besides its columns.
+    metadata: Metadata of the schema of a typed file.
     is_file: Whether the path is that of a file that can be read again.
     parquet: Of a Parquet file.
     fault: The probable fault of the first line of a CSV, for messages. Empty for none.
@@ -173,8 +173,8 @@ class Table:
     ) -> Iterator[tuple[int, Callable[[], Iterator[Any]]]]:
         """Yield the rows before each part of the table, and what reads its batches.
 
-        Row groups of Parquet are read by whoever calls that, in any order and any thread; what
-        comes as a stream was read before.
+        The caller reads row groups of Parquet, in any order and any thread. Rows of a stream have
+        already been read.
 
         rows: Most in a batch.
         together: Least rows of a part, but for the last. None: one part.
@@ -466,8 +466,8 @@ def open_table(
 
     path: "-" is standard input, a CSV.
     header: Whether the first line of a CSV names the columns.
-    decimal: What stands before the fraction of a number in a string. A comma is no separator of
-        fields then, unless the line of names has no other.
+    decimal: The decimal separator of numbers in strings. A comma is no separator of fields then,
+        unless the line of names has no other.
     thousands: Mark between its groups of digits. The same holds for a comma.
     encoding: Of a CSV. Default: UTF-8, or UTF-16 where it begins with its byte-order mark.
     small: A small Parquet file is read whole, and is opened once.
@@ -484,11 +484,11 @@ def open_table(
     if not name.endswith(TABLES):
         raise ArgumentError(
             "a table must end in .parquet, .arrow, .csv, .tsv, .csv.gz or .tsv.gz, "
-            f"{path.name!r} does not"
+            f"but {path.name!r} does not"
         )
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ArgumentError(
-            f"a table must be a plain file, {path.name} is a pipe or a device. Name a file, "
+            f"a table must be a plain file, but {path.name} is a pipe or a device. Name a file, "
             "or give a CSV on standard input (-)"
         )
     content = None

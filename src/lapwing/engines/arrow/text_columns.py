@@ -1,9 +1,8 @@
 """Columns of strings as numbers of a domain's unit, each row on its own.
 
 `lapwing.protocol.domains.text_values.number_in_text` says what a string means. Here the usual forms
-are read for many rows at once, from the bytes of the column, to the same numbers; whatever has
-another form goes to that function, row by row. So a row that cannot be read costs its own time and
-changes no other.
+are read for many rows at once, from the bytes of the column, to the same numbers. Other forms go to
+that function, row by row. So a row that cannot be read costs its own time and changes no other.
 """
 
 from __future__ import annotations
@@ -50,8 +49,7 @@ def numbers_in_texts(
 
     array: Texts, or their bytes, which need not be valid UTF-8.
     unit, texts: As of :func:`lapwing.protocol.domains.text_values.number_in_text`.
-    decimal: What stands before the fraction of a number. The other one is in no number: nothing
-        tells the thousands of 1.234 from its fraction.
+    decimal: The decimal separator. The other one may be in no number, because 1.234 could be 1234.
     thousands: Mark between groups of digits. Then signs of currencies and percent are left out.
     """
     import pyarrow as pa

@@ -75,8 +75,8 @@ def check_units(unit: Any, most: Any, progress: Any, counts: Any = None) -> None
     if (unit is None) != (most is None):
         raise ArgumentError(
             "unit",
-            "and most belong together: the column that says whose each row is, and how many rows "
-            "of one unit count",
+            "and most belong together: the column with the unit of each row, and how many rows of "
+            "one unit count",
             others=("most",),
         )
     if unit is not None and progress is not None:

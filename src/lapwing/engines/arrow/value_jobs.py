@@ -11,7 +11,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import check_absent, fingerprint, replacing
+from lapwing.atomic_files import check_absent, replacing
+from lapwing.documents import fingerprint
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.counted_tables import value_and_count, weighted_counts
 from lapwing.engines.arrow.dataset_tables import tables_of
@@ -181,7 +182,7 @@ def randomize(
     the reports, not from the holder of the table.
 
     Nothing is memoized. Another run over the same people costs each of them the epsilon of one
-    report again, also in a survey with memoized reports. Only a device file
+    report again, even in a survey with memoized reports. Only a device file
     (:class:`lapwing.client.Device`) stores a report or a permanent round.
 
     **Cost.** Linear time. The data set may be larger than memory.

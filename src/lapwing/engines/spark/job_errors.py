@@ -29,7 +29,7 @@ def task(version: str, job: str, given: dict[str, Any]) -> Callable[[Batches], B
 
     version: Of lapwing on the driver.
     job: A function of `lapwing.engines.spark.worker_jobs`.
-    given: What it needs, as JSON.
+    given: Its needs, as JSON.
     """
     mark = MARK  # what is read in the function is sent with it
 
@@ -84,7 +84,7 @@ ROW = "file string, index long"
 def mapped(df: Any, job: str, given: dict[str, Any], schema: str) -> Any:
     """Return what a function of `worker_jobs` makes of each partition, as a data frame.
 
-    given: What the job needs, as JSON.
+    given: The job's needs, as JSON.
     schema: Of what it yields.
     """
     with quietly():
@@ -99,7 +99,7 @@ def quietly() -> warnings.catch_warnings:
 def answered(rows: SparkRows, columns: list[str], work: Callable[[], Result]) -> Result:
     """Return what a job of Spark gives.
 
-    rows: What it reads.
+    rows: The rows that it reads.
     columns: Of them. In the same partitions, the row that an error is about is found again.
 
     Raises LapwingError what a task said, with file and row where Spark knows them. An EngineError

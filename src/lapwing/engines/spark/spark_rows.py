@@ -30,7 +30,7 @@ class SparkRows:
 
     table: Its names and types. It holds no rows.
     from_files: Whether it is nothing but files, which must say whose reports they hold.
-    stored_rows: What the footers say that were read so far. None where one is encrypted.
+    stored_rows: The contents of the footers that were read so far. None where one is encrypted.
     """
 
     df: Any
@@ -290,7 +290,7 @@ def file_name(uri: str) -> str:
 
 @dataclass(frozen=True)
 class ParquetFooter:
-    """What the end of a file says.
+    """The end of a file.
 
     words: Next to its columns.
     rows: In the file. None where the footer is encrypted.

@@ -6,10 +6,10 @@ survey promises. So nobody sees an attempt: all are written into a folder that o
 enter. Spark's own commit keeps one attempt of each partition there and deletes the others. Then
 that folder takes the name of the output, in one step of the file system.
 
-A task that comes late, of a job that failed or of a copy that Spark no longer needs, would make the
-closed folder again if it were gone, open to others. So it is deleted when no such task is at work.
-Where one does not end, the folder stays, closed. So does that of a job that is killed: nobody can
-tell it from that of a job that is at work elsewhere, which must lose nothing.
+A late task, of a failed job or of a copy that Spark no longer needs, would create a missing folder
+again, open to others. So the folder is deleted only when no such task is at work. Where one does
+not end, the folder stays, closed. So does that of a killed job, because it cannot be distinguished
+from that of a job at work elsewhere.
 
 A job that is killed before the last step leaves nothing that others may see. After it the output
 is there, and no job writes to a folder that is there.
@@ -359,7 +359,7 @@ def randomize(
     another order. Then one key's randomness would be in the reports of two people.
 
     Nothing is memoized. Another run over the same people costs each of them the epsilon of one
-    report again, also in a survey with memoized reports. Only a device file
+    report again, even in a survey with memoized reports. Only a device file
     (:class:`lapwing.client.Device`) stores a report or a permanent round.
 
     Examples
@@ -474,7 +474,8 @@ def summarize(
     RowsWarning
         Once, at the end: when most rows are missing, unreadable or outside the range, or more than
         1% are unreadable. Also when most are in no segment or count as `other`. An unlisted label
-        that equals a listed one but for leading zeros, case, spaces or ".0" gives it as well.
+        that equals a listed one except for leading zeros, case, spaces or ".0" also gives the
+        warning.
 
     Notes
     -----
@@ -526,8 +527,8 @@ def write_once(
 
     frame: It is worked out once.
     output: A folder that is not there, as Spark names it.
-    check: Given the rows that were written, before anybody else sees them; what it raises is the
-        end.
+    check: Given the rows that were written, before anybody else sees them. An error that it raises
+        ends the job.
     write: Given Spark's writer and the name of a folder.
 
     Raises ArgumentError when something is there already.
@@ -581,7 +582,7 @@ class _Place:
         if self.files.exists(self.path):
             raise ArgumentError(
                 f"the output {self.path.getName()} already exists, so the values may have been "
-                "randomized before. Use those reports, or choose another folder if they are of "
+                "randomized before. Use those reports, or choose another folder if these are from "
                 "other people"
             )
 

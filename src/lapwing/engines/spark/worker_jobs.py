@@ -1,4 +1,4 @@
-"""What a task does with its partition: the Arrow engine's work on the batches that Spark hands it.
+"""Work of a task on its partition: the Arrow engine applied to Spark's batches.
 
 Each function takes what the driver said, as JSON, and an iterator of pyarrow.RecordBatch objects,
 and yields such. Rows are named by partition and row: where that is in the input, the driver finds.

@@ -8,8 +8,9 @@ square-wave paper's experiments.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,13 +68,13 @@ class SlidingWindow(Operator):
 
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         out = np.empty(self.size + self.width - 1)
-        _kernels().slide(_row(x), self.width, self.inside - self.outside, self.outside, out)
+        _loops()[0](_row(x), self.width, self.inside - self.outside, self.outside, out)
         return out
 
     def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
         gap = self.inside - self.outside
         sums, out = np.empty(self.size + self.width - 1), np.empty(self.size)
-        _kernels().slide_adjoint(_row(r), self.width, gap, self.outside, sums, out)
+        _loops()[1](_row(r), self.width, gap, self.outside, sums, out)
         return out
 
     def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
@@ -97,11 +98,46 @@ class SlidingWindow(Operator):
 
 
 @cache
-def _kernels() -> ModuleType:
-    """Import the compiled loops when first needed: a device that only randomizes never does."""
-    from lapwing.linear.operators import sliding_kernels
+def _loops() -> list[Callable[..., None]]:
+    """Compile the loops when first needed: a device that only randomizes never imports numba."""
+    from lapwing.linear.compiled_kernel import compiled
 
-    return sliding_kernels
+    return [compiled()(loop) for loop in (_slide, _slide_adjoint)]
+
+
+def _slide(x: Any, width: Any, gap: Any, outside: Any, out: Any) -> None:  # pragma: no cover
+    """Write the product of a sliding window with x into out.
+
+    gap: inside - outside.
+    """
+    # The prefix sum is kept in `out` itself. Its entries from `width` on are then turned into
+    # differences, last one first, so that none is overwritten before it is read.
+    size = x.shape[0]
+    total = 0.0
+    for i in range(size):
+        total += x[i]
+        out[i] = total
+    base = outside * total
+    for j in range(size, size + width - 1):
+        out[j] = total
+    for j in range(size + width - 2, width - 1, -1):
+        out[j] = gap * (out[j] - out[j - width]) + base
+    for j in range(width):
+        out[j] = gap * out[j] + base
+
+
+def _slide_adjoint(  # pragma: no cover
+    r: Any, width: Any, gap: Any, outside: Any, sums: Any, out: Any
+) -> None:
+    """Write the product of the adjoint with r into out. `sums` is scratch as long as r."""
+    total = 0.0
+    for j in range(r.shape[0]):
+        total += r[j]
+        sums[j] = total
+    base = outside * total
+    out[0] = gap * sums[width - 1] + base
+    for i in range(1, out.shape[0]):
+        out[i] = gap * (sums[i + width - 1] - sums[i - 1]) + base
 
 
 def _row(vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -140,7 +140,7 @@ class HadamardBlocks(Operator):
 
     @property
     def gain(self) -> float:
-        """What a share of one adds to the transform of the counts at its own column."""
+        """Contribution of a share of 1 to the transform of the counts at its own column."""
         return (self.inside - self.outside) * self.length / 2
 
     def _by_column(self, x: Vector) -> Vector:

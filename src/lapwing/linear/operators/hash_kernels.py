@@ -76,8 +76,8 @@ _ones: Any = numba.extending.intrinsic(_count_ones)
 def spectrum_points(codes, key_bits, hash_bits, spectrum, positions, weights):  # pragma: no cover
     """Write what every report adds to the transform of the supports, and return how many points.
 
-    `spectrum` is the transform of the near set. Entry 0 is the same for all reports and left out,
-    and so are entries 0. See `lapwing.protocol.channels.hashed_channel`.
+    `spectrum` is the transform of the high-probability output set. Entry 0 is the same for all
+    reports and left out, and so are entries 0. See `lapwing.protocol.channels.hashed_channel`.
     """
     mask = (np.uint64(1) << np.uint64(key_bits)) - np.uint64(1)
     size = np.uint64(1) << np.uint64(hash_bits)
@@ -188,10 +188,10 @@ def _parity_tables(planes, hash_bits, key_bits, tables):  # pragma: no cover
 
 @compiled()
 def linear_supports(codes, keys, key_bits, hash_bits, near, counts):  # pragma: no cover
-    """Add for each key how many reports support it: whose hash is within `near` of the report.
+    """Add for each key the number of reports within `near` of its hash.
 
-    4096 reports at a time, a bit of each in one of 64 words: what a byte of a key adds to the
-    parities of all of them is looked up, as in the method of the four Russians, and the hashes are
+    Takes 4096 reports at a time, a bit of each in one of 64 words. The effect of a byte of a key on
+    all their parities is looked up, as in the method of the four Russians. The hashes are then
     compared with `near` bit by bit.
     """
     groups = (key_bits + 31) // 32
@@ -240,7 +240,7 @@ def linear_supports(codes, keys, key_bits, hash_bits, near, counts):  # pragma: 
 
 @compiled()
 def hashed_supports(factor, shift, low, width, keys, counts):  # pragma: no cover
-    """Add for each key how many reports support it: whose hash is in the report's cell.
+    """Add for each key the number of reports with its hash in their cell.
 
     The hash is the high half of ``factor * key + shift``. A cell is `width` hashes from `low` on.
     Four reports at a time, so that counts are read and written a quarter as often.

@@ -55,8 +55,8 @@ class GroupedGram:
 class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
     """A real matrix that is known by its products. Shape [rows, columns].
 
-    A class writes ``_matmat`` and ``_rmatmat`` for arrays of one and of two dimensions, or
-    ``_matvec`` and ``_rmatvec``, or both where vectors have a faster way.
+    A subclass defines ``_matmat`` and ``_rmatmat``, which take arrays of one and of two dimensions,
+    or ``_matvec`` and ``_rmatvec``. It defines both pairs if vectors have a faster way.
 
     shape: Rows and columns.
     """

@@ -1,7 +1,7 @@
 """Random subsets of rows, one per column, from a public seed: any column on demand.
 
-A column is drawn from the seed and its own number alone, so a device that holds one value computes
-one column, and the server all of them. The numbers are an AES-256-CTR keystream: column x takes the
+A column is drawn from the seed and its own number alone. A device that holds one value computes one
+column, and the server computes all. The numbers are an AES-256-CTR keystream: column x takes the
 blocks that start at ``x * blocks``. Nothing here is secret.
 """
 
@@ -50,8 +50,8 @@ def smallest(numbers: NDArray[np.uint32], ones: int) -> NDArray[np.bool_]:
     """Return where the `ones` smallest numbers of each column stand: bool [columns, rows].
 
     Of equal numbers the one in the lower row is smaller. So every column has the same number of
-    ones, and all such columns are equally likely but for ties, which have probability
-    ``rows^2 / 2^33`` and harm nobody: privacy holds for every matrix.
+    ones. All such columns are equally likely but for ties, which have probability ``rows^2 /
+    2^33``. Ties cost no privacy, which holds for every matrix.
     """
     rows = numbers.shape[1]
     keys = (numbers.astype(np.uint64) << np.uint64(32)) | np.arange(rows, dtype=np.uint64)

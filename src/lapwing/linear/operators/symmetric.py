@@ -110,8 +110,8 @@ class CompoundSymmetric(SymmetricOperator):
 
         Notes
         -----
-        With P = p for the own symbol and P = q for others, a row is a coin with probability P, so
-        the variance of a share f is ``(q (1 - q) + f (p (1 - p) - q (1 - q))) / (n (p - q)^2)``.
+        A row is a coin with probability p for its own category and q for others. So the variance of
+        a share f is ``(q (1 - q) + f (p (1 - p) - q (1 - q))) / (n (p - q)^2)``.
         """
         p, q = self.compound
         gap = p - q

@@ -33,15 +33,9 @@ Question = RandomizedResponse | OptimizedUnaryEncoding
 class Node:
     """A cell of the tree: a range of symbols, or one of each of two axes.
 
-    Parameters
-    ----------
-    ranges : tuple of slice
-        The symbols, on each axis.
-    share : float
-        Estimated share of the people.
-    answers : float
-        How many groups have answered about it. Infinite where it is known.
-    children : list of Node
+    ranges: The symbols, on each axis.
+    share: Estimated share of the people.
+    answers: How many groups have answered about it. Infinite where it is known.
     """
 
     ranges: tuple[slice, ...]

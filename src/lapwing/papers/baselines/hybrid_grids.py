@@ -32,12 +32,8 @@ UPDATE_ROUNDS = 100
 class Grid:
     """Shares of the cells of a grid over two axes.
 
-    Parameters
-    ----------
-    first, second : numpy.ndarray
-        Zeros and ones, [cells along the axis, symbols]: which cell holds a symbol.
-    shares : numpy.ndarray
-        float64 [cells along the first axis, along the second].
+    first, second: Zeros and ones, [cells along the axis, symbols]: which cell holds a symbol.
+    shares: float64 [cells along the first axis, along the second].
     """
 
     first: Matrix
@@ -62,7 +58,7 @@ class Grid:
 
 
 def consistent(grids: Sequence[Grid]) -> list[Grid]:
-    """Return the grids when they are not negative and agree about each attribute, about.
+    """Return the grids, made nonnegative and approximately consistent in each attribute.
 
     Of each run of cells that all grids of an attribute can add up, they take one average. A sum of
     k cells has k times the variance of a cell, so it has the weight 1 / k. Differences are divided

@@ -64,15 +64,9 @@ class PooledHashes(Operator):
     Output ``number * size + value`` is one value of one hash. The table of all hashes is never
     kept: each product hashes all symbols again, 1 ns a hash.
 
-    Parameters
-    ----------
-    factors, shifts : numpy.ndarray
-        uint64 [hashes].
-    keys : numpy.ndarray
-        uint64 [symbols].
-    size : int
-        Values of a hash.
-    inside, outside : float
+    factors, shifts: uint64 [hashes].
+    keys: uint64 [symbols].
+    size: Values of a hash.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne, From, check_fields
+from lapwing.declared import AtLeastOne, From
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import is_power_of_two
@@ -32,6 +32,15 @@ def default_prefixes(key_bits: int) -> tuple[int, ...]:
     returns: Increasing lengths in bits. The last one is L.
     """
     return (*range(min(FIRST_BITS, key_bits), key_bits, STEP_BITS), key_bits)
+
+
+def _of_bits(domain: Domain) -> None:
+    if not is_power_of_two(domain.size):
+        raise DomainError(
+            "domain",
+            "must be Categories(2**L) or HashedStrings(L), without a missing category",
+            f"{domain.size} values",
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ class PrefixHashing(Mixture[TallyLog]):
     (3, 7, True)
     """
 
-    domain: Annotated[Domain, domain_of("labels", least=4)]
+    domain: Annotated[Domain, domain_of("labels", _of_bits, least=4)]
     _: KW_ONLY
     prefixes: Sequence[AtLeastOne] | None = None
     hash_bits: Annotated[int, From(1, MOST_HASH_BITS)] | None = None
@@ -105,15 +114,8 @@ class PrefixHashing(Mixture[TallyLog]):
     collects: ClassVar[Literal["counts", "log"]] = "log"
     _simulation: ClassVar[Literal["exact", "users"]] = "users"
 
-    def __post_init__(self) -> None:
-        """Check the lengths, then what all mixtures check."""
-        check_fields(self)
-        if not is_power_of_two(self.domain.size):
-            raise DomainError(
-                "domain",
-                "must be Categories(2**L) or HashedStrings(L), without a missing category",
-                f"{self.domain.size} values",
-            )
+    def _settle(self) -> None:
+        """Check the lengths against the domain."""
         lengths = self.prefixes
         if lengths is not None and (
             not lengths
@@ -126,7 +128,6 @@ class PrefixHashing(Mixture[TallyLog]):
                 f"that of a value, {self._key_bits}",
                 repr(lengths),
             )
-        super().__post_init__()
 
     @cached_property
     def _key_bits(self) -> int:

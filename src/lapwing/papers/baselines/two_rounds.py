@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.declared import AtLeastOne, Declared
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Values
 from lapwing.papers.baselines.stochastic_rounding import StochasticRounding
@@ -22,20 +22,15 @@ MeanRandomizer = StochasticRounding | Piecewise
 
 
 @dataclass(frozen=True)
-class SquaredDeviation:
+class SquaredDeviation(Declared):
     """Question of the second round: the squared deviation of a value from the mean.
 
     Its range is public, because it follows from the domain and the mean that was sent back.
 
-    Parameters
-    ----------
-    domain : Interval or Integers
-        Domain of the first round.
-    center : float
-        Mean that was sent back, in the unit of the domain. It is moved to the nearest point of the
-        domain.
-    bins : int
-        Bins of the grid of squared deviations. Rounding to the middle of a bin moves the variance
+    domain: Domain of the first round.
+    center: Mean that was sent back, in the unit of the domain. It is moved to the nearest point of
+        the domain.
+    bins: Bins of the grid of squared deviations. Rounding to the middle of a bin moves the variance
         by at most half a bin. Default: 4096.
 
     Examples
@@ -47,17 +42,13 @@ class SquaredDeviation:
 
     domain: Interval | Integers
     center: float
-    bins: int = 4096
+    bins: AtLeastOne = 4096
 
-    def __post_init__(self) -> None:
+    def _settle(self) -> None:
         """Check the domain and move the center into it."""
         first, step = grid_points(self.domain)
-        if not math.isfinite(self.center):
-            raise ArgumentError(
-                "center", "must be finite", advice="Send back the mean of the first round"
-            )
         last = first + step * (self.domain.size - 1)
-        object.__setattr__(self, "center", min(max(float(self.center), first), last))
+        object.__setattr__(self, "center", min(max(self.center, first), last))
 
     @property
     def grid(self) -> Interval:

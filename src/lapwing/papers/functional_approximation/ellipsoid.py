@@ -1,4 +1,4 @@
-"""The best shape of normal noise for answers that move along given differences."""
+"""The best shape of Gaussian noise for answers that move along given differences."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from lapwing.linear.arrays import Vector
 def least_trace(differences: Vector, *, steps: int = 400) -> tuple[Vector, float]:
     """Return the covariance of least trace that no difference exceeds, and a lower bound.
 
-    Minimizes ``trace S`` subject to ``d' S^-1 d <= 1`` for every difference d: noise of this
-    covariance hides each of them as a unit step is hidden by unit noise.
+    Minimizes ``trace S`` subject to ``d' S^-1 d <= 1`` for every difference d. Noise of this
+    covariance hides each difference as unit noise hides a unit step.
 
     differences: float64 [differences, size], spanning the space.
 

@@ -66,20 +66,13 @@ LARGEST_RESIDUAL = 2**61
 class PursuitPlan:
     """Noise of every round of a pursuit.
 
-    Parameters
-    ----------
-    rounds : int
-        Number of rounds.
-    selection : Fraction
-        Scale of the noise of the scores.
-    gumbel : bool
-        True: Gumbel noise. False: discrete Laplace noise.
-    record : Noise
-        Noise of the weight whose function has the largest own range. Others have it in proportion.
-    ranges : tuple of int or None
-        Own ranges of all functions. None: the same noise in every weight.
-    loss : PrivacyLoss
-        Loss of all rounds.
+    rounds: Number of rounds.
+    selection: Scale of the noise of the scores.
+    gumbel: True: Gumbel noise. False: discrete Laplace noise.
+    record: Noise of the weight whose function has the largest own range. Others have it in
+        proportion.
+    ranges: Own ranges of all functions. None: the same noise in every weight.
+    loss: Loss of all rounds.
     """
 
     rounds: int

@@ -70,12 +70,8 @@ def _basis(given: Any) -> Basis:
 class CurveStrategy:
     """Strategy of :class:`PolynomialProjection`: whole-number answers about a CDF.
 
-    Parameters
-    ----------
-    matrix : numpy.ndarray
-        int64 [answers, symbols].
-    curve, start : numpy.ndarray
-        Arrays of float64. See :class:`lapwing.linear.operators.sums.CurveAnswers`.
+    matrix: int64 [answers, symbols].
+    curve, start: Arrays of float64. See :class:`lapwing.linear.operators.sums.CurveAnswers`.
     """
 
     matrix: Integers

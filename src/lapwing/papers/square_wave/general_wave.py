@@ -94,7 +94,7 @@ class GeneralWave(Randomizer[CountTally]):
 
     With ``h = floor(b points)`` the window has ``2 h + 1`` points, and the trapezoid's bottom side
     spans their cells. Its height is taken at their centers, so the peak of a triangle is 1. With
-    ratio 1 this is :class:`lapwing.SquareWave` of the same width, also on a circle.
+    ratio 1 this is :class:`lapwing.SquareWave` of the same width, even on a circle.
 
     The method is that of [1]_, definition 5.1, theorem 5.2 and section 6.4. Lemma 5.5 there prints
     the total as ``1 + 2 b e^epsilon q``. It is ``q + 2 b e^epsilon q``, as definition 5.1 has it.

@@ -56,13 +56,10 @@ class SignedHadamard(TwoLevel):
     row, each with the sign that the matrix gives the signed index there: half of all outputs. It is
     a part of :class:`HaarHadamard`.
 
-    Parameters
-    ----------
-    domain : Categories
-        Domain of the cells, with 2 to 2^26 of them. When they are no power of two, cell s stands
-        for cell ``s * 2 K // cells`` of the next power, 2 K.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
+    domain: Domain of the cells, with 2 to 2^26 of them. When they are no power of two, cell s
+        stands for cell ``s * 2 K // cells`` of the next power, 2 K.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
+        Fraction.
 
     Notes
     -----

@@ -46,18 +46,12 @@ _CHECKED_EVERY = 10
 class TreeEstimate:
     """Unbiased estimates of the nodes of a tree, the root first, then level by level.
 
-    Parameters
-    ----------
-    tree : TreeSums
-        The tree.
-    share : numpy.ndarray
-        Estimated shares of the nodes, float64 [nodes], of either sign. The root's is 1.
-    variance : numpy.ndarray
-        Their variances under the uniform distribution, float64 [nodes]. That of the root, which is
-        known, is 1.
-    noise : numpy.ndarray
-        Part of the variance that the randomizer adds, float64 [nodes]. The rest is the sampling of
-        people into the level's group, an error that already agrees along the tree.
+    tree: The tree.
+    share: Estimated shares of the nodes, float64 [nodes], of either sign. The root's is 1.
+    variance: Their variances under the uniform distribution, float64 [nodes]. That of the root,
+        which is known, is 1.
+    noise: Part of the variance that the randomizer adds, float64 [nodes]. The rest is the sampling
+        of people into the level's group, an error that already agrees along the tree.
     """
 
     tree: TreeSums
@@ -116,8 +110,8 @@ def _cell_estimate(
     if two_values is None:
         raise UnsupportedChannelError(
             "tree consistency needs blocks that count cells by randomized response, unary "
-            f"encoding or subset selection, block {number} does not. Use Hierarchical, or decode "
-            "this channel by LeastSquares or ExpectationMaximization"
+            f"encoding or subset selection, but block {number} does not. Use Hierarchical, or "
+            "decode this channel by LeastSquares or ExpectationMaximization"
         )
     laid = getattr(block.operator, "cell", None)
     if laid is not None and not np.array_equal(laid, cell_of(size, counts.size)):

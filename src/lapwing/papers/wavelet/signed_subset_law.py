@@ -33,13 +33,9 @@ _CROWD = 5 * 10**8
 class SignedSubset:
     """A report is a set of signed coordinates, uniform but for the own coordinate.
 
-    Parameters
-    ----------
-    coordinates, members : int
-        How many there are (d), and how many are in a set (m).
-    own, opposite : float
-        Probabilities that the own coordinate is in with the own sign (p) and with the other one.
-        Every other coordinate is in with either sign with probability :attr:`other` (q).
+    coordinates, members: How many there are (d), and how many are in a set (m).
+    own, opposite: Probabilities that the own coordinate is in with the own sign (p) and with the
+        other one. Every other coordinate is in with either sign with probability :attr:`other` (q).
 
     Notes
     -----

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne, check_fields
+from lapwing.declared import AtLeastOne
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import PairSymmetric
@@ -168,6 +168,15 @@ def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -
     return (members * excess + 2 * coordinates) ** 2 / (members * excess**2)
 
 
+def _of_pairs(domain: Domain) -> None:
+    if domain.size % 2:
+        raise DomainError(
+            "domain",
+            "must have an even number of symbols, two for each coordinate",
+            f"{domain.size}",
+        )
+
+
 @dataclass(frozen=True)
 class SignedSubsetSelection(NearAndFar[CountTally]):
     """Signed subset selection of a signed unit vector (Zhao et al., 2026).
@@ -175,16 +184,12 @@ class SignedSubsetSelection(NearAndFar[CountTally]):
     A report is a set of `size` coordinates with signs. It holds the true coordinate with the true
     sign more often than any other.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain of the values, of any kind, with an even number of 2 to 2^21 categories. Category
+    domain: Domain of the values, of any kind, with an even number of 2 to 2^21 categories. Category
         ``2k`` is +e_k and ``2k + 1`` is -e_k.
-    epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
-    size : int, optional
-        Number m of coordinates in a set, in 1..d. Size 1 is generalized randomized response on the
-        ``2 d`` categories. Default: the size of least variance, :func:`optimal_members`.
+    epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
+        Fraction.
+    size: Number m of coordinates in a set, in 1..d. Size 1 is generalized randomized response on
+        the ``2 d`` categories. Default: the size of least variance, :func:`optimal_members`.
 
     Notes
     -----
@@ -227,7 +232,7 @@ class SignedSubsetSelection(NearAndFar[CountTally]):
     (2, True)
     """
 
-    domain: Annotated[Domain, domain_of(most=2 * MOST_COORDINATES)]
+    domain: Annotated[Domain, domain_of(check=_of_pairs, most=2 * MOST_COORDINATES)]
     _: KW_ONLY
     size: AtLeastOne | None = None
 
@@ -240,18 +245,10 @@ class SignedSubsetSelection(NearAndFar[CountTally]):
     _threshold_name: ClassVar[str] = "own"
     name: ClassVar[str] = "signed-subset-selection"
 
-    def __post_init__(self) -> None:
-        """Check the sizes, then what all such randomizers check."""
-        check_fields(self)
-        if self.domain.size % 2:
-            raise DomainError(
-                "domain",
-                "must have an even number of symbols, two for each coordinate",
-                f"{self.domain.size}",
-            )
+    def _settle(self) -> None:
+        """Check the size against the coordinates."""
         if self.size is not None:
             check_whole("size", self.size, low=1, high=self._coordinates)
-        super().__post_init__()
 
     @cached_property
     def _coordinates(self) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne, From, check_fields
+from lapwing.declared import AtLeastOne, From
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.linear.memoized import cached_property
 from lapwing.papers.wavelet.signed_subset_selection import (
@@ -272,16 +272,14 @@ class Wavelet(Mixture[CountTally]):
     _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "wavelet-clip"
 
-    def __post_init__(self) -> None:
-        """Turn the rule into a number and check it, then what all mixtures check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Turn the rule into a number, and check it against the domain."""
         object.__setattr__(self, "levels", self._resolved_levels())
         if self.domain.missing_index is not None and self._cell_number != self.domain.size:
             raise DomainError(
                 "a missing symbol would share a cell with the highest values. Use a domain of "
                 "2^levels symbols, or drop the missing values"
             )
-        super().__post_init__()
 
     def _resolved_levels(self) -> int:
         most = min(self.domain.size.bit_length() - 1, MOST_LEVELS)

@@ -173,8 +173,8 @@ _secure: RandomSource = Keystream(lambda: os.urandom(48))
 def secure() -> RandomSource:
     """Cryptographic randomness: the keystream of the process, keyed by the operating system.
 
-    A forked child draws a key of its own, also when another thread draws during the fork. `copy`
-    and `pickle` refuse the result, so call the function again where you need it.
+    A forked child draws its own key, even if another thread draws during the fork. `copy` and
+    `pickle` refuse the result, so call the function again where you need it.
 
     Returns
     -------

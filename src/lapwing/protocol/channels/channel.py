@@ -42,7 +42,7 @@ CountVector = NDArray[np.int64]
 Draw = Callable[[CountVector, np.random.Generator], CountVector]
 
 _TINY = 1e-300
-"""Added to a probability that is divided by: an output nobody can have sent has count zero."""
+"""Added to a probability that is divided by: an output nobody could have sent has count zero."""
 
 
 class Law(Protocol):

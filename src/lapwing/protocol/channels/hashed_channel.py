@@ -146,8 +146,8 @@ class LinearChannel:
         """Return the transform of the supports as weighted points.
 
         ``2^l supports(v) = near * reports + sum of weight * (-1)^popcount(position & v)``. A report
-        with seed t and point y adds a term for every l parities c but 0: the c-th entry of the
-        set's transform at position ``M_t' c``, with the sign ``(-1)^popcount(c & y)``.
+        with seed t and point y adds a term for every l parities c except 0. The term is the c-th
+        entry of the set's transform at position ``M_t' c``, with the sign ``(-1)^popcount(c & y)``.
 
         Returns
         -------

@@ -115,7 +115,7 @@ class Categories(Unordered):
         if wrong is not None:
             raise DomainError(
                 "labels",
-                f"must be strings or whole numbers, the one at position {wrong} is "
+                f"must be strings or whole numbers, but the one at position {wrong} is "
                 f"{kind_of(labels[wrong])}",
                 advice=f"{_in_words(labels[wrong])}",
             )
@@ -126,7 +126,7 @@ class Categories(Unordered):
             if rule is not None:
                 raise DomainError(
                     "labels",
-                    f"must each {rule}, the one at position {place} does not",
+                    f"must each {rule}, but the one at position {place} does not",
                     advice="Change it",
                 )
         if not labels:
@@ -231,7 +231,8 @@ class Categories(Unordered):
         if self._number_of_other is not None:
             return self._number_of_other
         raise DomainError(
-            f"every value must be one of the domain's labels, the one at position {position} is "
+            f"every value must be one of the domain's labels, but the one at position {position} "
+            "is "
             "not. Add the label, or name a label for all such values: other='...' in the domain "
             "(--other)",
             position=position,

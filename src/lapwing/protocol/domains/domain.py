@@ -17,13 +17,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lapwing.declared import Declared, From, Read, shown_limit
 from lapwing.docstrings import Documented
-from lapwing.documents import html_of
 from lapwing.errors import ArgumentError, DomainError, kind_of
-from lapwing.linear.arrays import Values
+from lapwing.facts import html_of
+from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.privacy.exact_numbers import epsilon_text
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts, Unit
@@ -344,6 +344,41 @@ def domain_of(
     return Read(read)
 
 
+def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
+    """Return a copy of the masses: float64 [domain.size].
+
+    Raises ArgumentError unless there is one for each symbol.
+    """
+    require_domain(domain)
+    copied = as_numbers(mass, name="mass").copy()
+    if copied.shape != (domain.size,):
+        raise ArgumentError(
+            "mass",
+            f"must have one entry for each of the {domain.size} symbols",
+            f"shape {copied.shape}",
+        )
+    return copied
+
+
+def flat_shares(domain: Domain) -> Vector:
+    """Return the shares of the symbols under a flat density: float64 [symbols with a place].
+
+    Flat along the axis as it is drawn, so on a log scale in the logarithm. Atoms and what lies
+    outside the range have none. Of whole numbers all have the same.
+    """
+    left, right = domain.left, domain.right
+    lengths = right - left
+    if not lengths.any():
+        lengths = np.ones(left.size)
+        lengths[domain.outside_indices] = 0.0
+    elif getattr(domain, "scale", "linear") == "log":
+        inside = (lengths > 0) & (left > 0)
+        ratio = np.divide(right, left, out=np.ones(left.size), where=inside)
+        lengths = np.log(ratio)
+    shares: Vector = lengths / lengths.sum()
+    return shares
+
+
 def bins_alone(domain: Domain) -> None:
     """Raise DomainError where values outside have symbols of their own."""
     check_no_overflow(domain, name="this randomizer")
@@ -430,7 +465,7 @@ def refuse_fractions(numbers: NDArray[np.float64]) -> None:
     if not whole.all():
         position = int(np.argmin(whole))
         raise DomainError(
-            f"every value must be a whole number, the one at position {position} is not. "
+            f"every value must be a whole number, but the one at position {position} is not. "
             "Round it, or use an Interval that takes fractions",
             position=position,
         )

@@ -161,12 +161,8 @@ _INSTANT = 1e-6
 class Places:
     """Points on the line, each asked with those who hold just it, or without them.
 
-    Parameters
-    ----------
-    points : numpy.ndarray
-        float64, of any shape.
-    before : numpy.ndarray
-        bool, of the same shape: P(value < point) is asked, not P(value <= point).
+    points: float64, of any shape.
+    before: bool, of the same shape: P(value < point) is asked, not P(value <= point).
     """
 
     points: Vector

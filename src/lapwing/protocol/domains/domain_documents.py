@@ -35,10 +35,10 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
 
     document: ``{"class": ..., field: value, ...}``. A field named "domain" is a document itself.
     table: The only classes that can be built.
-    name: What the document is, for messages.
+    name: The kind of document, for messages.
 
-    Raises FormatError on an unknown class, an unknown or an absent key, a value of a wrong kind,
-    and when the document is not the one that is written for the object. Errors of the class itself
+    Raises FormatError on an unknown class, a missing or unknown key, or a value of a wrong kind. It
+    also raises when the object would be written as another document. Errors of the class itself
     pass through.
     """
     kind = document.get("class") if isinstance(document, Mapping) else None
@@ -47,7 +47,7 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
         others = (
             ""
             if table is DOMAINS
-            else "; lapwing.plugins.load() makes those of other packages known"
+            else ". lapwing.plugins.load() makes those of other packages known"
         )
         raise FormatError(
             f"{name} must name a known class ({', '.join(sorted(table))}), got {said}{others}"

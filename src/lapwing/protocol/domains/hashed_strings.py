@@ -74,8 +74,8 @@ class HashedStrings(Unordered):
             text = None
         if text is None:
             raise DomainError(
-                f"every value must be a string of valid Unicode, the one at position {position} is "
-                "not",
+                "every value must be a string of valid Unicode, but the one at position "
+                f"{position} is not",
                 position=position,
             )
         return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> (64 - self.bits)

@@ -1,7 +1,7 @@
 """Columns of labels as numbers into a short list: texts become no Python objects, row by row.
 
 Frames keep texts in Arrow's memory format, and categories as numbers already. The result of a
-column is what the loop over its values would give, also for missing and unknown values. Columns of
+column is what the loop over its values would give, including missing and unknown values. Columns of
 other kinds are left to that loop.
 
 ==============================================  ================================================
@@ -75,14 +75,9 @@ UNKNOWN: Any = type("Unknown", (), {})()
 class CodedLabels:
     """Labels by their numbers.
 
-    Parameters
-    ----------
-    codes : numpy.ndarray
-        int [n], numbers into `distinct`, and -1 for missing.
-    distinct : sequence
-        The values that occur, and maybe others.
-    column : pyarrow.Array or ChunkedArray, optional
-        The values themselves, where one of `distinct` stands for all that are no label.
+    codes: int [n], numbers into `distinct`, and -1 for missing.
+    distinct: The values that occur, and maybe others.
+    column: The values themselves, where one of `distinct` stands for all that are no label.
     """
 
     codes: NDArray[Any]

@@ -255,14 +255,14 @@ class Product(Domain):
             pair = [pair[name] for name in self.names if name in pair]
         if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str | bytes):
             raise DomainError(
-                f"every value must be a pair of {' and '.join(self.names)}, the one at position "
-                f"{position} is none",
+                f"every value must be a pair of {' and '.join(self.names)}, but the one at "
+                f"position {position} is none",
                 position=position,
             )
         if len(pair) != 2:
             raise DomainError(
-                f"every value must be a pair of {' and '.join(self.names)}, the one at position "
-                f"{position} has {len(pair)} entries",
+                f"every value must be a pair of {' and '.join(self.names)}, but the one at "
+                f"position {position} has {len(pair)} entries",
                 position=position,
             )
         return pair[0], pair[1]

@@ -142,12 +142,8 @@ def _between_whole_numbers(place: Places) -> Places:
 class Touched:
     """The symbols of a domain that a range holds, and those that it may hold in part.
 
-    Parameters
-    ----------
-    whole : numpy.ndarray
-        bool [symbols with a place on the line]: all of whose values lie in the range.
-    some : numpy.ndarray
-        bool, of the same length: some of whose values may.
+    whole: bool [symbols with a place on the line]: all of whose values lie in the range.
+    some: bool, of the same length: some of whose values may.
     """
 
     whole: NDArray[np.bool_]

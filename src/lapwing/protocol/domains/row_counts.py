@@ -30,7 +30,7 @@ _UNREADABLE_SHARE = 0.01
 
 _FORMS = {
     "number": "Write numbers as 1234.5. Of a table, --thousands reads separators of thousands, "
-    "currency and percent signs, and --decimal , reads decimal commas. Truth values are no "
+    "currency and percent signs, and --decimal , reads decimal commas. Truth values are not "
     "numbers. Durations need unit='duration' (lapwing new --unit duration)",
     "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
     "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "
@@ -47,44 +47,25 @@ _FORMS = {
 class RowCounts:
     """How many rows of a column have no value in the range, and why.
 
-    Parameters
-    ----------
-    rows : int
-        All of them.
-    absent : int
-        Without a value: missing and unreadable ones.
-    unreadable : int
-        With something that is no value of the domain.
-    outside : int
-        With a value below or above the range.
-    clipped : int
-        Of those outside, the ones that are moved to the nearest end.
-    left_out : int
-        That name no unit, where rows belong to units: they are not counted.
-    beyond : int
-        That are more than `most` of their unit: they are not counted.
-    first : int, optional
-        Rows before the first unreadable one, in its file.
-    label : str
-        Name of the file that is read, empty for values in memory. Of several files, of that with
+    rows: All of them.
+    absent: Without a value: missing and unreadable ones.
+    unreadable: With something that is no value of the domain.
+    outside: With a value below or above the range.
+    clipped: Of those outside, the ones that are moved to the nearest end.
+    left_out: That name no unit, where rows belong to units: they are not counted.
+    beyond: That are more than `most` of their unit: they are not counted.
+    first: Rows before the first unreadable one, in its file.
+    label: Name of the file that is read, empty for values in memory. Of several files, of that with
         the first unreadable row.
-    start : int
-        Rows of the file before those at hand.
-    folded : int
-        Unreadable cells of a column of numbers with more than three line ends. Each may hold the
-        rows between two quotation marks.
-    lines : int
-        Line ends in these cells.
-    marked : int
-        Rows whose number has a decimal comma.
-    threes : int
-        Those of them with exactly three digits after it, as thousands have.
-    elsewhere : int
-        Rows in none of the segments, where a table is counted by segment.
-    unlisted : int
-        Rows whose label is not listed, where they count as another label.
-    alike : bool
-        Whether the label or segment of a row is not listed, and equals one that is but for zeros
+    start: Rows of the file before those at hand.
+    folded: Unreadable cells of a column of numbers with more than three line ends. Each may hold
+        the rows between two quotation marks.
+    lines: Line ends in these cells.
+    marked: Rows whose number has a decimal comma.
+    threes: Those of them with exactly three digits after it, as thousands have.
+    elsewhere: Rows in none of the segments, where a table is counted by segment.
+    unlisted: Rows whose label is not listed, where they count as another label.
+    alike: Whether the label or segment of a row is not listed, and equals one that is but for zeros
         before it, case, spaces or ".0".
 
     Examples
@@ -229,7 +210,7 @@ class RowCounts:
         if self.unlisted:
             said.append(f"{self.unlisted:,} counted as {domain.other!r}")
         if self.alike:
-            said.append("some values equal a label but for zeros before it, case, spaces or .0")
+            said.append("some values equal a label except for leading zeros, case, spaces or '.0'")
         return f"of {self.rows:,} rows: {', '.join(said) or 'none without a value in the range'}"
 
     def advice(self, domain: Any) -> str:
@@ -244,7 +225,7 @@ class RowCounts:
         if self.alike:
             return "List the labels as the column has them, or change the column"
         if self._mostly_elsewhere:
-            return "Check the column of segments (by=, --by), and list those that it holds"
+            return "Check the column of segments (by=, --by), and list the segments in it"
         if self._many_unreadable and domain.ordered:
             return _FORMS[domain.unit]
         if self._many_unreadable:

@@ -77,7 +77,7 @@ def to_number(value: Any, *, unit: Unit, name: str) -> float:
     """
     try:
         if value is None or (isinstance(value, str) and unit == "number"):
-            hint = "; for dates and times pass unit=" if isinstance(value, str) else ""
+            hint = ". For dates and times pass unit=" if isinstance(value, str) else ""
             raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
         return _number(value, unit=unit, texts="iso")
     except _UnreadableError as error:
@@ -130,9 +130,9 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
         raise _UnreadableError(f"must be a {unit} such as {EXAMPLES[unit]}") from None
     hint = ""
     if issubclass(type(value), datetime.date | datetime.time | np.datetime64):
-        hint = "; declare the unit of the domain, for example unit='date'"
+        hint = ". Declare the unit of the domain, for example unit='date'"
     elif unit == "number" and issubclass(type(value), datetime.timedelta | np.timedelta64):
-        hint = "; declare the unit of the domain, unit='duration'"
+        hint = ". Declare the unit of the domain, unit='duration'"
     raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
 
 
@@ -344,7 +344,7 @@ def to_numbers(
             return numbers_of_timestamps(array, unit=unit)
     if kind in "OUS" or unreadable == "missing" or calendar:
         return _each(array, unit=unit, texts=texts, unreadable=unreadable, faults=faults)
-    hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
+    hint = ". Declare the unit of the domain, for example unit='date'" if kind == "M" else ""
     raise DomainError("values", "must be numbers", f"an array of {array.dtype.name}{hint}")
 
 

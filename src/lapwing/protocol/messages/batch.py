@@ -163,7 +163,9 @@ class Batch:
         Raises BatchError when it is not a batch, of an unknown version, too large or damaged.
         """
         if data[: len(MAGIC)] != MAGIC:
-            raise BatchError("a batch must begin with LWUPLOAD, this does not. Send a packed batch")
+            raise BatchError(
+                "a batch must begin with LWUPLOAD, but this does not. Send a packed batch"
+            )
         if len(data) < _HEADER.size + _CHECKSUM.size:
             raise BatchError("the batch ends within its header. Send all of its bytes")
         _, version, segment, reports, survey = _HEADER.unpack_from(data)

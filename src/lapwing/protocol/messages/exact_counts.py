@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import canonical, opening, parse, replacing, require, require_format
+from lapwing.atomic_files import replacing
+from lapwing.documents import canonical, opening, parse, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.privacy.guarantee import (
@@ -126,7 +127,7 @@ def require_one_column(domain: Domain) -> None:
     """Raise ArgumentError for a domain of pairs, which no curator counts."""
     if isinstance(domain, Product):
         raise ArgumentError(
-            "exact counts and releases are of one column, got a Product. Ask people about pairs "
+            "exact counts and releases are about one column, got a Product. Ask people about pairs "
             "in a survey, or release a column by segment"
         )
 
@@ -209,7 +210,7 @@ class ExactCounts(Summed):
 
     def __repr__(self) -> str:
         """Return one line that shows nothing of the data, not even how many rows there are."""
-        return f"<ExactCounts of a domain of {self.domain.size} symbols; its counts are secret>"
+        return f"<ExactCounts of a domain of {self.domain.size} symbols, with secret counts>"
 
     @classmethod
     def of_values(
@@ -260,50 +261,9 @@ class ExactCounts(Summed):
         """
         require_domain(domain)
         curated = domain.for_curator()
-        return cls._of_rows(
+        return exact_counts_of(
             values, None, curated, texts=texts, units=unit, most=most, rng=rng, stacklevel=3
         )
-
-    @classmethod
-    def _of_rows(
-        cls,
-        values: Values,
-        by: Values | None,
-        curated: Domain,
-        *,
-        texts: Texts,
-        stacklevel: int,
-        units: Values | None = None,
-        most: int | None = None,
-        rng: RandomSource | None = None,
-    ) -> ExactCounts:
-        require_one_column(curated)
-        require_column(by, name="by", what="the segment of each row")
-        unit, standing = unit_named(units, most), None
-        rows = RowCounts()
-        table = curated if isinstance(curated, Segmented) and by is not None else None
-        read: dict[str, Any] = {"texts": texts, "rows": rows}
-        if unit is None or units is None:
-            counts = (
-                counts_of(values, curated, **read)
-                if table is None or by is None
-                else counts_by_segment(values, by, table, **read)
-            )
-        else:
-            symbols = (
-                symbols_of(values, curated, **read)
-                if table is None or by is None
-                else cells_of(values, by, table, **read)
-            )
-            kept = UnitRows(unit.most, source_of(rng))
-            standing = standing_of(kept.source)
-            kept.add(units, symbols)
-            counts = kept.counts(curated.size)
-            rows.left_out += kept.left_out
-            rows.beyond += kept.beyond
-        within = curated if table is None else table.domain
-        warn_of_rows(rows, within, stacklevel=stacklevel + 1)
-        return cls(curated, counts, unit, standing)
 
     @classmethod
     def of_segments(
@@ -342,7 +302,7 @@ class ExactCounts(Summed):
             Exact table of counts, which is secret.
         """
         curated = replace(domain, domain=domain.domain.for_curator())
-        return cls._of_rows(
+        return exact_counts_of(
             values, by, curated, texts=texts, units=unit, most=most, rng=rng, stacklevel=3
         )
 
@@ -448,9 +408,53 @@ class ExactCounts(Summed):
         if found._header() != header:
             raise FormatError(
                 f"the header of {path.name} must be the canonical JSON of a curator's domain, "
-                "this one is spelled in another way. It was made by other software"
+                "but this one is spelled in another way. It was made by other software"
             )
         return found
+
+
+def exact_counts_of(
+    values: Values,
+    by: Values | None,
+    curated: Domain,
+    *,
+    texts: Texts,
+    stacklevel: int,
+    units: Values | None = None,
+    most: int | None = None,
+    rng: RandomSource | None = None,
+) -> ExactCounts:
+    """Return the counts of rows in a domain that refuses no value, of segments where they have any.
+
+    stacklevel: Of warnings about the rows.
+    """
+    require_one_column(curated)
+    require_column(by, name="by", what="the segment of each row")
+    unit, standing = unit_named(units, most), None
+    rows = RowCounts()
+    table = curated if isinstance(curated, Segmented) and by is not None else None
+    read: dict[str, Any] = {"texts": texts, "rows": rows}
+    if unit is None or units is None:
+        counts = (
+            counts_of(values, curated, **read)
+            if table is None or by is None
+            else counts_by_segment(values, by, table, **read)
+        )
+    else:
+        symbols = (
+            symbols_of(values, curated, **read)
+            if table is None or by is None
+            else cells_of(values, by, table, **read)
+        )
+        kept = UnitRows(unit.most, source_of(rng))
+        standing = standing_of(kept.source)
+        kept.add(units, symbols)
+        counts = kept.counts(curated.size)
+        rows.left_out += kept.left_out
+        rows.beyond += kept.beyond
+    within = curated if table is None else table.domain
+    warn_of_rows(rows, within, stacklevel=stacklevel + 1)
+    return ExactCounts(curated, counts, unit, standing)
 
 
 def _domain(header: dict[str, Any], *, name: str) -> Domain:

@@ -16,7 +16,8 @@ from typing import IO, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, canonical, opening, replacing, require, require_format
+from lapwing.atomic_files import replacing
+from lapwing.documents import Stored, canonical, opening, require, require_format
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -255,12 +256,8 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         Segments that were too small on one side stay in the rest of that side. See
         :meth:`at_least`.
 
-        Raises
-        ------
-        ArgumentError
-            When there are more than 100,000 segments.
-        MismatchError
-            When different surveys collected them, or their columns differ.
+        Raises ArgumentError when there are more than 100,000 segments.
+        Raises MismatchError when different surveys collected them, or their columns differ.
         """
         if not isinstance(other, GroupTallies):
             return NotImplemented
@@ -505,8 +502,8 @@ def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
     if array.ndim != 1 or (number is not None and array.size != number):
         raise ArgumentError(
             "counts",
-            f"must say of each report how often it was sent: {number} reports, and counts of "
-            f"shape {array.shape}",
+            f"must have the number of times that each report was sent: {number} reports, and "
+            f"counts of shape {array.shape}",
         )
     if array.dtype.kind == "O":
         legal = np.array([_is_whole(count) for count in array.tolist()], dtype=bool)
@@ -520,7 +517,7 @@ def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
     if not legal.all():
         position = int(np.argmin(legal))
         raise ReportError(
-            f"every count must be a whole number from 0 to 2^53 - 1, the one at position "
+            f"every count must be a whole number from 0 to 2^53 - 1, but the one at position "
             f"{position} is not. The batch was not counted",
             position=position,
         )

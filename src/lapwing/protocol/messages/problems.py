@@ -30,7 +30,7 @@ class Problem(StrEnum):
         member._value_, member.status, member.sentence = word, HTTPStatus(status), sentence
         return member
 
-    MALFORMED = "malformed-batch", 400, "This is no batch of reports"
+    MALFORMED = "malformed-batch", 400, "This is not a batch of reports"
     DAMAGED = "damaged-batch", 400, "The batch was damaged on its way. Send the same bytes again"
     UNKNOWN_SURVEY = "unknown-survey", 404, "The collector has no such survey"
     UNKNOWN_EPOCH = "unknown-epoch", 404, "The survey has no such epoch"
@@ -48,7 +48,7 @@ class Problem(StrEnum):
     REFUSED = (
         "reports-refused",
         422,
-        "Some reports cannot have been made by this survey. None was counted",
+        "Some reports cannot come from this survey. None was counted",
     )
     UPLOAD_TOKEN_NEEDED = (
         "upload-token-needed",
@@ -72,17 +72,17 @@ class Problem(StrEnum):
     TOKEN_NEEDED = "token-needed", 401, "This needs a bearer token of a role"
     NOT_ALLOWED = "not-allowed", 403, "The token's role may not do this"
     TOO_FEW = "too-few-reports", 403, "There are too few reports to show this"
-    NOT_WHILE_OPEN = "not-while-open", 403, "This is shown when the epoch has closed"
+    NOT_WHILE_OPEN = "not-while-open", 403, "This is shown after the epoch has closed"
     UNKNOWN_SEGMENT = "unknown-segment", 404, "The survey has no such segment"
     NOTHING_HERE = "nothing-here", 404, "There is nothing at this address"
-    UNKNOWN_TOKEN = "unknown-token", 404, "There is no such token of a role"
+    UNKNOWN_TOKEN = "unknown-token", 404, "No token of a role has this id"
     TOKEN_STAYS = "token-stays", 409, "This token cannot be revoked now"
-    METHOD = "wrong-method", 405, "This address does not know the method"
+    METHOD = "wrong-method", 405, "This address does not support the method"
     STATE = "wrong-state", 409, "The state of the survey or epoch forbids this"
-    EXISTS = "other-terms", 409, "The survey is here already, with other terms"
+    EXISTS = "other-terms", 409, "The survey already exists, with other terms"
     SURVEY_REFUSED = "survey-refused", 422, "The survey cannot be used"
-    CANNOT_BE_SAID = "cannot-be-said", 422, "These reports cannot tell this"
-    NO_RESULT = "no-result-now", 503, "There is no result now"
+    CANNOT_BE_SAID = "cannot-be-said", 422, "These reports cannot answer this question"
+    NO_RESULT = "no-result-now", 503, "No result is available now"
     DEFECT = "internal-error", 500, "This is a defect of the collector"
 
     @property

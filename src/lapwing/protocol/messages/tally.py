@@ -15,15 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import (
-    Stored,
-    html_of,
-    replacing,
-    require,
-    require_format,
-    require_spelling,
-)
+from lapwing.atomic_files import replacing
+from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError, TallyError, kind_of
+from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Standing, checked_standing, standing_text, weakest_standing
 
@@ -352,11 +347,8 @@ class CountTally(Tally):
     def __add__(self, other: Tally) -> Self:
         """Return the tally of both sets of reports.
 
-        Raises
-        ------
-        MismatchError
-            When they were made by different randomizers or for different surveys, or one of
-            them is damaged and holds counts of other sizes.
+        Raises MismatchError when they were made by different randomizers or for different surveys,
+        or one of them is damaged and holds counts of other sizes.
         """
         if not isinstance(other, CountTally | TallyLog):
             return NotImplemented
@@ -542,10 +534,7 @@ class TallyLog(Tally):
     def __add__(self, other: Tally) -> Self:
         """Return the log of both sets of reports.
 
-        Raises
-        ------
-        MismatchError
-            When they were made by different randomizers or for different surveys.
+        Raises MismatchError when they were made by different randomizers or for different surveys.
         """
         if not isinstance(other, CountTally | TallyLog):
             return NotImplemented
@@ -700,7 +689,7 @@ class _SharedRuns(Sequence[NDArray[np.uint64]]):
         return runs if isinstance(runs, cls) else cls(list(runs))
 
     def extended(self, more: Sequence[NDArray[np.uint64]]) -> _SharedRuns:
-        """Return these runs and more."""
+        """Return these runs with more runs appended."""
         more = tuple(more)
         try:
             self._right.pop()
@@ -757,7 +746,7 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
     require(document, head | keys, name="a tally", optional={"ids", "standing"})
     if document["kind"] != kind:
         raise FormatError(
-            "a tally must be of kind 'counts' or 'log', and be read as what it is. "
+            "a tally must have the kind 'counts' or 'log', and be read as what it is. "
             "Do not use this document"
         )
     fingerprint, survey = document["randomizer"], document["survey"]

@@ -62,7 +62,7 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
     if (column is None) != (most is None):
         raise ArgumentError(
             "unit",
-            "and most belong together: whose each row is, and how many rows of one unit count",
+            "and most belong together: the unit of each row, and how many rows of one unit count",
             others=("most",),
         )
     if most is None:
@@ -92,6 +92,8 @@ def unit_text(cell: Any) -> str | None:
     >>> [unit_text(cell) for cell in (7, 7.0, "7", "7.0", "07", 2.5, None, "")]
     ['7', '7', '7', '7', '07', '5/2', None, None]
     """
+    if type(cell) is int and -_MOST < cell < _MOST:  # most columns
+        return str(cell)
     if isinstance(cell, str):
         text = compared_text(str.__str__(cell).strip())
         if text.endswith(".0") and _WHOLE.fullmatch(text):
@@ -229,7 +231,9 @@ class UnitRows:
             cells = one_dimensional(units)
             if cells.dtype.kind in "iufUSMm":
                 distinct, codes = np.unique(cells, return_inverse=True)
-                coded = CodedLabels(codes.astype(np.int64).reshape(-1), list(distinct))
+                # Not tolist() of nanoseconds, which are whole numbers then.
+                listed = list(distinct) if cells.dtype.kind in "Mm" else distinct.tolist()
+                coded = CodedLabels(codes.astype(np.int64).reshape(-1), listed)
         if coded is None:
             listed = cells.tolist() if cells.dtype.kind != "O" else list(cells)
             return np.fromiter(map(self._code, listed), dtype=np.int64, count=cells.size)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne, check_fields
+from lapwing.declared import AtLeastOne
 from lapwing.linear.binary_field import BinaryField, binary_field
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
@@ -43,12 +43,8 @@ _PEOPLE_PER_PAIR = 16
 class AffineSets:
     """The sets of one size.
 
-    Parameters
-    ----------
-    bits : int
-        Bits k of an element, in 1..16. There are 2^k elements.
-    members : int
-        Elements in a set, in 1..2^k - 1.
+    bits: Bits k of an element, in 1..16. There are 2^k elements.
+    members: Elements in a set, in 1..2^k - 1.
     """
 
     bits: int
@@ -233,11 +229,7 @@ MOST_CELLS = 2**16
 class AffineReports:
     """Reports that are the code of an affine set, checked and counted by what is in the sets.
 
-    Parameters
-    ----------
-    symbols : int
-        Elements that are counted: the first ones.
-    family : AffineSets
+    symbols: Elements that are counted: the first ones.
     """
 
     symbols: int
@@ -335,12 +327,10 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
 
-    def __post_init__(self) -> None:
-        """Check the size, then what all such randomizers check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Check the size against the elements."""
         if self.size is not None:
             check_whole("size", self.size, low=1, high=self._elements - 1)
-        super().__post_init__()
 
     @cached_property
     def _bits(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import AtLeastOne, From, Later, check_fields
+from lapwing.declared import AtLeastOne, Declared, From, Later
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
@@ -407,8 +407,11 @@ class CompressivePrivatization(TwoLevel):
     decoder: ClassVar[str] = "sparse-recovery"
 
     def __post_init__(self) -> None:
+        """Check the fields alone: output sets of unequal sizes are no two-level design."""
+        Declared.__post_init__(self)
+
+    def _settle(self) -> None:
         """Check everything before a matrix is drawn, then what the matrix promises."""
-        check_fields(self)
         object.__setattr__(self, "design_epsilon", self.epsilon)
         if self.accept_epsilon is not None:
             object.__setattr__(self, "epsilon", self.accept_epsilon)

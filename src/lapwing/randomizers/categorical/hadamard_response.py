@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import AtLeastOne, check_fields
+from lapwing.declared import AtLeastOne
 from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardBlocks, hadamard_parity, is_power_of_two
@@ -175,13 +175,11 @@ class HadamardResponse(TwoLevel):
             """Name of the decoder that a survey uses by default."""
             return "least-squares" if self.domain.ordered else "mixture-prior"
 
-    def __post_init__(self) -> None:
-        """Check the blocks, then what all two-level randomizers check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Check the blocks against the domain."""
         size, blocks = self.domain.size, self.blocks
         if blocks is not None and (blocks > size or not is_power_of_two(blocks)):
             raise ArgumentError("blocks", f"must be a power of two, at most {size}", str(blocks))
-        super().__post_init__()
 
     @cached_property
     def _block_count(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne, check_fields
+from lapwing.declared import AtLeastOne
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
@@ -134,12 +134,10 @@ class SubsetSelection(NearAndFar[CountTally]):
     _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "mixture-prior"
 
-    def __post_init__(self) -> None:
-        """Check the size, then what all such randomizers check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Check the size against the domain."""
         if self.size is not None:
             check_whole("size", self.size, low=1, high=self.domain.size - 1)
-        super().__post_init__()
 
     @cached_property
     def _members(self) -> int:

@@ -65,12 +65,7 @@ class AxisWindows(ABC):
 
 @dataclass(frozen=True)
 class NotAsked(AxisWindows):
-    """An axis that a report says nothing about: one output sees all symbols.
-
-    Parameters
-    ----------
-    domain : Domain
-    """
+    """An axis that a report says nothing about: one output sees all symbols."""
 
     domain: Domain
 
@@ -97,12 +92,8 @@ class BinWindows(AxisWindows):
     Values outside the range and missing ones are no neighbors of any bin. Each has as many outputs
     of its own as a bin has in its window.
 
-    Parameters
-    ----------
-    domain : Domain
-        Interval or Integers.
-    near : int
-        Bins in a window.
+    domain: Interval or Integers.
+    near: Bins in a window.
     """
 
     domain: Domain
@@ -162,11 +153,7 @@ class BinWindows(AxisWindows):
 class LabelSets(AxisWindows):
     """All sets of so many labels. A set sees the labels that it holds.
 
-    Parameters
-    ----------
-    domain : Domain
-    members : int
-        Labels in a set, fewer than there are.
+    members: Labels in a set, fewer than there are.
     """
 
     domain: Domain

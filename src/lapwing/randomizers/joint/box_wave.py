@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import AtLeastOne, Read, check_fields
+from lapwing.declared import AtLeastOne, Read
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import Separable
@@ -109,16 +109,14 @@ class BoxWave(TwoLevel):
     decoder: ClassVar[str] = "log-density-prior"
     _in_javascript: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        """Check the widths, then what all two-level randomizers check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Check that there is a width for each axis."""
         if len(self.widths) != 2 or self.widths == (None, None):
             raise ArgumentError(
                 "widths",
                 "must be a pair, one entry for each axis, not both None, such as (8, 16)",
                 repr(self.widths),
             )
-        super().__post_init__()
 
     @cached_property
     def _sides(self) -> tuple[AxisWindows, AxisWindows]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.declared import check_fields
 from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import ProductBlocks
@@ -284,14 +283,12 @@ class MultiscaleBoxes(Mixture[CountTally]):
     decoder: ClassVar[str] = "log-density-prior"
     _in_javascript: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        """Check the components, then what all mixtures check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Choose the components, or read those that were passed."""
         components = self.components
         if components is None:
             components = default_boxes(self.domain, float(self.epsilon))
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
-        super().__post_init__()
 
     @classmethod
     def hybrid_grids(cls, domain: Product, epsilon: ExactNumber, *, users: int) -> Self:

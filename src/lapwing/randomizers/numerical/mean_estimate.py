@@ -9,7 +9,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, DomainError, MismatchError, TallyError
+from lapwing.declared import Between, checked
+from lapwing.errors import DomainError, MismatchError, TallyError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Standing
 from lapwing.protocol.domains.domain import Domain, check_no_overflow
@@ -22,19 +23,13 @@ from lapwing.protocol.messages.tally import CountTally
 class MeanEstimate:
     """Unbiased estimate of a mean with its standard deviation.
 
-    Parameters
-    ----------
-    value : float
-        Estimate in the unit of the domain. Noise may carry it beyond the domain.
-    deviation : float
-        Standard deviation of `value`, in the unit of the domain. It is about the mean of all people
-        of whom those who reported are a random sample. It comes from the spread of the reports, so
-        it holds whatever the values are.
-    reports : int
-        Number of people who reported.
-    standing : {"seeded", "simulated"}, optional
-        Why the reports are not private: they were drawn from a seed, or people are simulated.
-        Default: None.
+    value: Estimate in the unit of the domain. Noise may carry it beyond the domain.
+    deviation: Standard deviation of `value`, in the unit of the domain. It is about the mean of all
+        people of whom those who reported are a random sample. It comes from the spread of the
+        reports, so it holds whatever the values are.
+    reports: Number of people who reported.
+    standing: {"seeded", "simulated"}. Why the reports are not private: they were drawn from a seed,
+        or people are simulated. Default: None.
     """
 
     value: float
@@ -48,8 +43,7 @@ class MeanEstimate:
         level: Confidence level, in (0, 1). Default: 0.95.
         returns: Lower and upper end, in the unit of the domain.
         """
-        if not 0 < level < 1:
-            raise ArgumentError("level", "must be between 0 and 1", str(level))
+        level = checked(level, Between, name="level")
         reach = NormalDist().inv_cdf((1 + level) / 2) * self.deviation
         return self.value - reach, self.value + reach
 
@@ -90,7 +84,7 @@ def own_counts(tally: CountTally, fingerprint: str) -> NDArray[np.int64]:
     """Return the counts of a tally, or raise MismatchError when another randomizer made it."""
     if tally.fingerprint != fingerprint:
         raise MismatchError(
-            f"the tally was made by randomizer {tally.fingerprint[:12]}, this one is "
+            f"the tally was made by randomizer {tally.fingerprint[:12]}, but this one is "
             f"{fingerprint[:12]}. Use the randomizer that made the reports"
         )
     return tally.blocks[0]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from lapwing.declared import check_fields
 from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber
@@ -59,12 +58,9 @@ SUBSETS = (8, 16, 64, WHOLE)
 class MixtureRow:
     """The default mixture at one epsilon: the same four waves and four subsets at every epsilon.
 
-    Parameters
-    ----------
-    multiples, waves : tuple of float
-        Width of each wave as a multiple of the mutual-information width, and its share.
-    subsets : tuple of float
-        Share of each of :data:`SUBSETS`, 0 for none. All shares of a row sum to 1.
+    multiples, waves: Width of each wave as a multiple of the mutual-information width, and its
+        share.
+    subsets: Share of each of :data:`SUBSETS`, 0 for none. All shares of a row sum to 1.
     """
 
     multiples: tuple[float, ...]
@@ -213,14 +209,12 @@ class MultiscaleWave(Mixture[CountTally]):
     _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "spectral-prior"
 
-    def __post_init__(self) -> None:
-        """Check the components, then what all mixtures check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Choose the components, or read those that were passed."""
         components = self.components
         if components is None:
             components = fitted(default_mixture(float(self.epsilon)), self.domain)
         object.__setattr__(self, "components", tuple(_component(row) for row in components))
-        super().__post_init__()
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:

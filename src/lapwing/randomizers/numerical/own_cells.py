@@ -29,10 +29,7 @@ MOST_CELLS = 4096
 def checked_starts(starts: Any) -> tuple[int, ...]:
     """Return the first bins of cells. ArgumentError unless they increase from 0.
 
-    Parameters
-    ----------
-    starts : iterable of int
-        Number of the first bin of each cell, the first of which is 0.
+    starts: Number of the first bin of each cell, the first of which is 0.
     """
     if isinstance(starts, str | bytes | Mapping) or not isinstance(starts, Iterable):
         raise ArgumentError(
@@ -63,12 +60,7 @@ def set_randomizer(cells: int, epsilon: ExactNumber, *, affine: bool) -> Randomi
 
     It is randomized response where sets of one cell are best, else subset selection.
 
-    Parameters
-    ----------
-    cells : int
-    epsilon : int, float, str or Fraction
-    affine : bool
-        Whether larger sets are affine, and sent by their names.
+    affine: Whether larger sets are affine, and sent by their names.
     """
     groups = Categories(cells)
     if optimal_size(cells, float(epsilon)) == 1:

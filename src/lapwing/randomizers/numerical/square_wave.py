@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.declared import AtLeastOne, Share, check_fields
+from lapwing.declared import AtLeastOne, Share
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
@@ -173,12 +173,10 @@ class SquareWave(TwoLevel):
     _in_javascript: ClassVar[bool] = True
     decoder: ClassVar[str] = "spectral-prior"
 
-    def __post_init__(self) -> None:
-        """Check the width and the grid, then what all two-level randomizers check."""
-        check_fields(self)
+    def _settle(self) -> None:
+        """Check the grid against the domain."""
         if self.grid is not None:
             self._check_grid(self.domain)
-        super().__post_init__()
 
     def _check_grid(self, domain: Domain) -> None:
         check_no_overflow(domain, name="a square wave with a grid")
@@ -272,17 +270,11 @@ class SquareWave(TwoLevel):
     def _channel_at(self, bins: int) -> Channel:
         """Return the channel for decoding the same tally at another number of bins.
 
-        Parameters
-        ----------
-        bins : int
-            A divisor of the grid.
+        bins: A divisor of the grid.
 
-        Raises
-        ------
-        ArgumentError
-            When it does not divide the grid, or the domain has atoms or a missing bin.
-        DomainError
-            When the domain counts values outside, and these are not its own bins.
+        Raises ArgumentError when it does not divide the grid, or the domain has atoms or a missing
+        bin.
+        Raises DomainError when the domain counts values outside, and these are not its own bins.
         """
         if self.domain.outside_indices and bins == getattr(self.domain, "bins", None):
             return self.channel

@@ -139,7 +139,7 @@ def _parts(content_type: str, body: bytes) -> dict[str, bytes]:
     head = f"content-type: {content_type}\r\n\r\n".encode("latin-1")
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     if message.get_content_type() != "multipart/form-data" or not message.is_multipart():
-        raise malformed("this is not the form of this page. Open it again")
+        raise malformed("the form does not belong to this page. Open the page again")
     found: dict[str, bytes] = {}
     for part in message.iter_parts():
         content = part.get_payload(decode=True)

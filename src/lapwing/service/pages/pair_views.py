@@ -79,6 +79,7 @@ def pair_view(document: Document) -> dict[str, Any]:
             for name, one in document["marginals"].items()
         ],
         "questions": document["questions"],
+        "caution": document["caution"],
         "axes": list(domain.names),
     }
 

@@ -46,7 +46,7 @@ _KINDS = {
 
 TEXTS = (
     ("question", "Question"),
-    ("purpose", "What it is for"),
+    ("purpose", "Purpose"),
     ("owner", "Who asks"),
     ("contact", "Contact"),
     ("measured_in", "Measured in"),
@@ -118,14 +118,14 @@ def asked_in_words(survey: Survey) -> str:
 def _values_of(domain: Any, unit: str) -> str:
     """Return the values of a domain in words."""
     told = domain.to_document()
-    missing = "; people without an answer are counted" if domain.missing_index is not None else ""
+    missing = ", or no answer" if domain.missing_index is not None else ""
     match told["class"]:
         case "integers":
             low, high = count_text(told["low"]), count_text(told["high"])
             return f"a whole number from {low} to {high}{unit}{missing}"
         case "hashed-strings":
             return (
-                f"any text, as {told['bits']} bits of its hash; the analyst can find only "
+                f"any text, as {told['bits']} bits of its hash. The analyst can find only "
                 f"texts on a list of candidates{missing}"
             )
         case "categories":
@@ -228,7 +228,7 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
     """Return the errors that so many reports have, and how many a wanted error needs.
 
     reports: That are here.
-    error: What is wanted of the first distance, in (0, 1).
+    error: Target of the first distance, in (0, 1).
     """
     domain, epsilon = survey.randomizer.domain, survey.guarantee.epsilon
     asked: dict[str, Any] = {"questions": survey.questions} if survey.questions else {}

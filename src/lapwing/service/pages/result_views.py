@@ -1,4 +1,4 @@
-"""What a page shows of a result document: rows of its tables, and the columns of its charts."""
+"""Views of a result document: rows of its tables, and columns of its charts."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.results import Question
 from lapwing.service.survey_states import state_document, survey_rows
-from lapwing.survey.browser import why_not_on_page
+from lapwing.survey.browser import why_not_in_browser
 
 QUERY = ("epoch", "segment", "level", "against", "low", "high", "condition", "error", "wait")
 
@@ -53,7 +53,7 @@ MOST_SIGNS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What the form of a survey's page asks for.
+    """Fields of the form on a survey's page.
 
     segment: "" is everybody.
     level: One of the levels of the form.
@@ -137,7 +137,7 @@ async def show_overview(request: Request) -> Response:
             "asks": asked_in_words(asked[row["survey"]].survey),
             "question": asked[row["survey"]].survey.question,
             "promise": guarantee_in_words(asked[row["survey"]].survey)[1],
-            "app_only": why_not_on_page(asked[row["survey"]].survey),
+            "app_only": why_not_in_browser(asked[row["survey"]].survey),
         }
         for row in survey_rows(collector.catalog)
         if row["survey"] in asked
@@ -386,5 +386,5 @@ def _about(kept: KeptSurvey, state: Mapping[str, Any]) -> dict[str, Any]:
         "guarantee": guarantee_in_words(survey),
         "learned": learned_at_most(epsilon),
         "epsilon": exact_text(epsilon),
-        "app_only": why_not_on_page(survey),
+        "app_only": why_not_in_browser(survey),
     }

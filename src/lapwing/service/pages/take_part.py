@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.messages.problems import Problem
 from lapwing.results.rounding import exact_text
@@ -22,7 +23,7 @@ from lapwing.service.pages.plain_words import (
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.survey_life import to_text as moment_to_text
-from lapwing.survey.browser import why_not_on_page
+from lapwing.survey.browser import why_not_in_browser
 
 MOST_BUTTONS = 12
 """Labels up to which each has a button of its own. More are in a list."""
@@ -57,14 +58,21 @@ def _page_text(kept: KeptSurvey, template: str) -> str:
         guarantee=guarantee_in_words(survey),
         learned=learned_at_most(survey.guarantee.epsilon),
         epsilon=exact_text(survey.guarantee.epsilon),
-        input=input_of(survey.randomizer.domain),
+        inputs=inputs_of(survey.randomizer.domain),
         segments=survey.segments,
         invited=kept.invited_only,
         retired=kept.stored.state == "retired",
-        app_only=why_not_on_page(survey),
+        app_only=why_not_in_browser(survey),
         remembered=survey.answers == "remembered report",
         signed_in=False,
     )
+
+
+def inputs_of(domain: Domain) -> list[dict[str, Any]]:
+    """Return the input of a survey, or both with their names where it asks for two attributes."""
+    if isinstance(domain, Product):
+        return [{**input_of(axis), "name": name} for name, axis in domain.axes.items()]
+    return [input_of(domain)]
 
 
 def input_of(domain: Domain) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What the collector keeps: surveys, epochs, tallies, and which batches it has counted."""
+"""Storage of the collector: surveys, epochs, tallies, and the batches already counted."""

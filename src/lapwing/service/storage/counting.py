@@ -4,8 +4,8 @@ A row holds the records themselves or their counts, whichever is shorter. Of a s
 are logs always the records. So a commit never writes all counts of a large domain again.
 
 Folding joins the rows that transactions have added: into one row of counts, or rows of a log. It
-changes no answer. A fold takes the rows that it has read and no others, within one transaction,
-so that nothing is lost or counted twice whenever it is interrupted.
+changes no answer. A fold takes exactly the rows that it has read, within one transaction, so an
+interruption never loses a row or counts it twice.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class Counting:
     def row(self, records: bytes) -> Row:
         """Return the shorter of records and counts.
 
-        Nothing is counted where the records are shorter: a few reports of a large domain cost no
-        look at the domain.
+        Nothing is counted where the records are shorter, so a few reports of a large domain do not
+        cost a pass over the domain.
 
         Raises ReportError when a report cannot occur.
         """

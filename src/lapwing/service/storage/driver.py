@@ -1,4 +1,4 @@
-"""What a database offers to the store: transactions, and its migrations.
+"""Interface of a database to the store: transactions and migrations.
 
 Migrations are numbered files of SQL, written in SQLite's dialect for both databases. Each is run
 once and whole, in the order of the numbers.

@@ -1,4 +1,4 @@
-"""What becomes of uploads within one transaction: judged, counted, or refused."""
+"""Intake of uploads within one transaction: judged, then counted or refused."""
 
 from __future__ import annotations
 

@@ -46,30 +46,30 @@ def next_look(
 
     Notes
     -----
-    **Rule.** A look needs `minimum` more reports than the last one. While some segment has more
-    reports, but fewer than `least` more, a look before the last one also needs as many new reports
-    as there were. It shows a segment that has `least` more reports, and one that the last look
-    showed and that has no more. The others are hidden. Together they must have `least` more
-    reports, or all that came, or no more, while no segment is shown again that the last look hid,
-    or nobody at all since they were last shown. If they do not, the look also hides the segment
-    with the fewest more reports.
+    **Rule.** A look needs `minimum` more reports than the last one. If some segment has 1 to
+    `least` - 1 more reports, a look before the last one also needs as many new reports as there
+    were. It shows a segment that has `least` more reports, and one that the last look showed and
+    that has no more. The others are hidden. Together they must have `least` more reports, or all
+    that came, or none since they were last shown. They may also have no more than at the last look,
+    if no segment that it hid is shown again. If they do not, the look also hides the segment with
+    the fewest more reports.
 
     **Privacy.** No linear combination of what all looks have shown, the last one included, concerns
     fewer than `minimum` people, unless it concerns nobody. This is about one epoch whose reports
     each come once. *Proof.* Call the people of segment s who came between looks j - 1 and j the
-    cell (s, j). A combination has a coefficient a(j) for the growth of the whole at look j, and
-    b(s, I) for the growth of s over I, the looks since s was last shown. The cell (s, j) has the
+    cell (s, j). A combination has coefficients a(j) for the growth of the whole at look j, and b(s,
+    I) for the growth of s over I. I is the looks since s was last shown. The cell (s, j) has the
     coefficient a(j) + b(s, I), and a(j) after the last look that showed s. Take the last look L. A
     segment shown at L - 1 and L is a cell of its own, which is empty or of `least` people. A
     segment shown at L and hidden at L - 1 has `least` people in (s, L), so its b is -a(L) or we are
     done. The cells (s, L) of hidden segments have the coefficient a(L). If they have `least` people
     together, or all of the look, a(L) is 0 or we are done. If they have nobody since they were last
-    shown, adding a constant to all a(j) changes no cell that has people, so let a(L) be 0. Then
-    what remains is a combination of the looks before L, in which the segments that L showed again
-    are hidden: use induction. If the hidden ones have no more people and no segment is shown again,
-    no cell at L with people has a coefficient, and the same holds. Where no segment is shown, the
-    hidden ones have the `minimum` more reports of the whole.
-    `tests/service/test_looks.py` checks all sequences of looks at small epochs.
+    shown, adding a constant to all a(j) changes no cell with people. So let a(L) be 0. Then what
+    remains is a combination of the looks before L, in which the segments that L showed again are
+    hidden: use induction. If the hidden ones have no more people and no segment is shown again, no
+    cell at L with people has a coefficient. Then the same holds. Where no segment is shown, the
+    hidden ones have the `minimum` more reports of the whole. `tests/service/test_looks.py` checks
+    all sequences of looks at small epochs.
 
     Examples
     --------
@@ -115,11 +115,12 @@ def rests(epoch: StoredEpoch, now: float, *, answers: str) -> bool:
     Notes
     -----
     The final results leave out the reports since the last look if these are fewer than the minimum.
-    So that they seldom are, the last look is not just before a planned end: not in the last tenth
-    of the time, and not in the grace.
+    To avoid this, the last look is never in the last tenth of the planned time, and never in the
+    grace period.
 
-    Devices that remember send the same report in every epoch, so looks at two open epochs would
-    tell of the few who reported in one of them. Such an epoch is shown once, when it has closed.
+    Devices with memoized reports send the same report in every epoch. Looks at two open epochs
+    would then reveal the few who reported in only one. So such an epoch is shown once, after it has
+    closed.
     """
     end = last_look(epoch)
     return answers != "fresh" or epoch.state != "open" or (end is not None and now >= end)
@@ -147,8 +148,8 @@ def final_look(
 
     Notes
     -----
-    The reports since the last look are left out for good if they are fewer than the minimum: the
-    final results minus that look would be these few.
+    The reports since the last look are left out permanently if they are fewer than the minimum.
+    Otherwise the final results minus that look would be these few.
     """
     shown = next_look(before, counts, minimum=minimum, least=least, last=True)
     if shown is None and before:

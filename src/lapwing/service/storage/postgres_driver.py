@@ -1,8 +1,8 @@
 """PostgreSQL: several collectors may share it, and each commit is on its server's disk.
 
-The driver is asyncpg, on an event loop of its own in a thread of its own, so that the store can be
-called from any thread, also from one that runs another loop. Every statement crosses over to it and
-back, some tens of microseconds, which a group of uploads shares.
+The driver is asyncpg, with its own event loop in its own thread. So the store can be called from
+any thread, even one that runs another loop. Every statement crosses over to it and back, some tens
+of microseconds, which a group of uploads shares.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ class PostgresDriver:
         with self.reading() as transaction:
             if transaction.rows("SHOW fsync")[0][0] != "on":
                 raise StoreError(
-                    "this PostgreSQL runs with fsync off: what it acknowledges is lost with the "
-                    "power. Switch fsync on"
+                    "this PostgreSQL runs with fsync off, so a power failure loses commits that "
+                    "it acknowledged. Switch fsync on"
                 )
 
     def _migrate(self, folder: Path) -> None:

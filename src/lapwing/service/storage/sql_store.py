@@ -1,8 +1,8 @@
 """The store of a collector: surveys, epochs, tallies, and which batches they hold.
 
 It is the same for SQLite and PostgreSQL. A batch is counted when its epoch takes reports, its id is
-new, its token good and each of its reports possible. Whether the id is known is asked before the
-token: a device that repeats a stored batch hears that it is stored, though the token is used up.
+new, its token good and each of its reports possible. The id is checked before the
+token, so a device that repeats a stored batch learns that, though its token is used up.
 """
 
 from __future__ import annotations
@@ -138,10 +138,10 @@ class Store:
 
     Notes
     -----
-    Every method may be called from any thread. Writing waits for its turn; what a method has done
-    is on disk when it returns. A survey or epoch that is not there raises NotStoredError, a disk
-    that is full StoreFullError, any other trouble of the database StoreError: nothing of the call
-    is then stored, or (when the connection broke while it was being stored) all of it.
+    Every method may be called from any thread. Writes wait for their turn. When a method returns,
+    its work is on disk. A missing survey or epoch raises NotStoredError, a full disk
+    StoreFullError, and any other database failure StoreError. Then nothing of the call is stored.
+    The exception is a connection that broke while storing, when all of it may be stored.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -208,7 +208,7 @@ class Store:
     def add_epoch(self, survey: StoredSurvey, epoch: StoredEpoch, *, now: int) -> None:
         """Publish a survey with a new epoch: both, or neither.
 
-        A survey that exists keeps its terms. What it says to people is that of this document.
+        A survey that exists keeps its terms. Its texts for people are those of this document.
 
         Raises FormatError as :meth:`add_survey`.
         Raises ArgumentError when the survey is retired, or the name of the epoch is not legal or
@@ -250,7 +250,7 @@ class Store:
     def delete_survey(self, survey: str) -> None:
         """Forget a survey and all that was collected for it.
 
-        The names of its epochs are not given again, also when the survey comes back.
+        The names of its epochs are not given again, even when the survey comes back.
         """
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
@@ -281,10 +281,9 @@ class Store:
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
         """Keep an epoch, or change its times. Return whether it is new.
 
-        The state of one that exists is left alone, and once it has opened also the time at which
-        it did: which look is the last depends on that. ArgumentError when the name is not legal or
-        was that of an epoch that was deleted, or the epoch is closed, or has opened at another time
-        than is said.
+        The state of an existing epoch is left alone. So is its opening time once it has opened,
+        because the last look depends on it. ArgumentError when the name is illegal or that of a
+        deleted epoch, or when the epoch is closed or opened at another time.
         """
         check_epoch(epoch)
         with self._driver.writing() as transaction:
@@ -363,7 +362,7 @@ class Store:
         """Note a first look that found an epoch at its end, unless there is one already.
 
         mark: A number that no other look has.
-        time: What the clock said, in seconds since 1970.
+        time: Time by the clock, in seconds since 1970.
         """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
@@ -476,7 +475,7 @@ class Store:
         return counting.total(rows)
 
     def look(self, survey: str, epoch: str, *, now: float) -> Look | None:
-        """Return what is shown of an epoch. None while nothing is.
+        """Return the public view of an epoch, or None while nothing is shown.
 
         That is the last look. Before the epoch has closed, a new one is taken here if there may be
         one. It is the same for all collectors of a database.

@@ -1,9 +1,9 @@
 """A survey's state as a file: what `export` writes and `import` reads.
 
-One JSON object a line: the survey, its epochs, the look that is shown of each, the rows that are
-counted in them, their lists of batches while they take reports, what was refused, the hashes of
-upload tokens, the names of epochs that were deleted, what the survey said to people before. At the
-end, how many lines there were and the SHA-256 of them all. A file that ends early is refused whole.
+One JSON object a line. First come the survey, its epochs, their shown looks and counted rows, and
+their lists of batches while they take reports. Then come refused uploads, the hashes of upload
+tokens, the names of deleted epochs, and earlier texts of the survey. The last line has the number
+of lines and the SHA-256 of them all. A file that ends early is refused whole.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
             if isinstance(error, StoreError | _ExistsError):
                 raise
             known = isinstance(error, LapwingError)
-            reason = str(error) if known else "it is not what a collector writes"
+            reason = str(error) if known else "a collector does not write such a line"
             raise FormatError(
                 f"line {number} of the file of a survey's state cannot be used: {reason}. Nothing "
                 "was imported"

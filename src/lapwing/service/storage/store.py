@@ -1,4 +1,4 @@
-"""What a store is given and returns: surveys, epochs, uploads, and the words for their states."""
+"""Types of the store: surveys, epochs, uploads, and the words for their states."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StoredSurvey:
     fingerprint: 64 hex digits.
     document: The survey's canonical JSON, as devices get it.
     minimum: Reports below which nothing is shown, at least 1.
-    upload: Who may report: everybody, or whoever has an unused token.
+    upload: People who may report: everybody, or holders of an unused token.
     retention_days: How long an epoch's reports are kept after it has closed. None: until they are
         deleted.
     """
@@ -50,7 +50,7 @@ class FormerNotice(NamedTuple):
 class StoredEpoch:
     """A stretch of time in which a survey is answered once.
 
-    state: What uploads are judged by. It only ever goes forward, so that a clock which jumps back
+    state: Rules for judging uploads. It only ever goes forward, so that a clock which jumps back
         cannot open again what was closed.
     opens, closes: Seconds since 1970 (UTC). None: by hand.
     grace_seconds: How long after it closes what devices still hold is taken.
@@ -98,7 +98,7 @@ class Total(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What is shown of an epoch, all of it as of one time."""
+    """Public view of an epoch at one time."""
 
     epoch: int
     """A number that no other epoch has or will have: one that is imported again has another."""
@@ -140,7 +140,7 @@ class Refused(NamedTuple):
 
 
 class AccessToken(NamedTuple):
-    """Who may see or change what: the hash of a token, never the token."""
+    """Access rights, by the hash of a token, never the token."""
 
     digest: bytes
     """SHA-256 of the token."""

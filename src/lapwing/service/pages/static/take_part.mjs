@@ -9,9 +9,10 @@ const find = (id) => document.getElementById(id);
 
 const place = find("take-part");
 const fingerprint = place.dataset.survey;
-const kind = place.dataset.kind;
 const collector = globalThis.location.origin;
 const form = find("answer");
+/** What is asked: one input, or one for each of two attributes. */
+const fields = [...document.querySelectorAll("[data-field]")];
 
 const HEADER = 48;
 const CHECKSUM = 4;
@@ -77,8 +78,7 @@ function complain(text) {
   const wrong = find("wrong");
   wrong.textContent = text;
   wrong.hidden = text === "";
-  const input = form.elements.value;
-  for (const each of input instanceof RadioNodeList ? input : [input]) {
+  for (const each of fields.flatMap((field) => [...field.querySelectorAll("[name]")])) {
     if (text) each.setAttribute("aria-invalid", "true");
     else each.removeAttribute("aria-invalid");
   }
@@ -89,23 +89,26 @@ const sentence = (error) => {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 };
 
-/** Return what the visitor entered, as the client takes it; undefined when there is nothing yet. */
-function entered() {
-  if (find("missing")?.checked) return null;
-  const input = form.elements.value;
+/** Return the domain of each field. */
+const domains = () => survey.domain.axes?.map(({ domain }) => domain) ?? [survey.domain];
+
+/** Return what the visitor entered in a field, as the client takes it; undefined for nothing. */
+function enteredIn(field, domain) {
+  if (field.querySelector("[data-missing]")?.checked) return null;
+  const { kind } = field.dataset;
+  const input = form.elements[field.dataset.field];
   const text = input.value;
   if (kind !== "text" && text === "") return undefined;
   if (kind === "buttons" || kind === "list") {
-    const { labels } = survey.document.randomizer.domain;
+    const { labels } = domain.document;
     return Array.isArray(labels) ? labels[Number(text)] : Number(text);
   }
-  if (kind === "number") return input.valueAsNumber;
+  if (kind === "number") return Number.isNaN(input.valueAsNumber) ? undefined : input.valueAsNumber;
   return text;
 }
 
 /** Return what an answer that is none of the survey's own is counted as; null when it is one. */
-function countedAs(value) {
-  const { domain } = survey;
+function countedAs(value, domain, { low: start, high: end }) {
   const { low, high, outside, closed, atoms, labels, other } = domain.document;
   if (value === null) return null;
   if (domain.ordered) {
@@ -113,8 +116,8 @@ function countedAs(value) {
     const over = outside === "overflow" && closed !== "right" && !atoms.includes(high);
     const above = over ? number >= high : number > high;
     if (outside === "refuse" || domain.circular || !(number < low || above)) return null;
-    const [end, side] = number < low ? [place.dataset.low, "below"] : [place.dataset.high, "above"];
-    return outside === "overflow" ? `${side} ${end}` : end;
+    const [edge, side] = number < low ? [start, "below"] : [end, "above"];
+    return outside === "overflow" ? `${side} ${edge}` : edge;
   }
   if (other === undefined) return null;
   const known = Array.isArray(labels)
@@ -123,13 +126,19 @@ function countedAs(value) {
   return known ? null : String(other);
 }
 
-/** Say what an answer from outside becomes; return whether it is to be drawn all the same. */
-function agreed(value) {
-  const counted = countedAs(value);
-  if (counted === null || told === String(value)) return true;
-  told = String(value);
+/** Say what answers from outside become; return whether they are to be drawn all the same. */
+function agreed(values) {
+  const counted = domains().map((domain, i) => countedAs(values[i], domain, fields[i].dataset));
+  const said = JSON.stringify(values);
+  if (counted.every((each) => each === null) || told === said) return true;
+  told = said;
+  const sentences = counted.map((each, i) => {
+    const { name } = fields[i].dataset;
+    const answer = name === undefined ? "Your answer" : `Your answer for ${name}`;
+    return `${answer} is outside this survey's values, so it would be counted as ${each}. `;
+  });
   complain(
-    `Your answer is outside this survey's values, so it would be counted as ${counted}. ` +
+    sentences.filter((_, i) => counted[i] !== null).join("") +
       "Nothing was drawn or spent. Correct it, or press the button again to keep it.",
   );
   return false;
@@ -317,9 +326,10 @@ async function showEpoch() {
 async function randomize(event) {
   event.preventDefault();
   complain("");
-  const value = entered();
-  if (value === undefined || (typeof value === "number" && Number.isNaN(value))) {
-    complain("Give an answer first.");
+  const axes = domains();
+  const values = fields.map((field, i) => enteredIn(field, axes[i]));
+  if (values.includes(undefined)) {
+    complain(values.length === 1 ? "Give an answer first." : "Give both answers first.");
     return;
   }
   find("randomize").disabled = true;
@@ -327,11 +337,11 @@ async function randomize(event) {
     device = await makeDevice();
     const text = JSON.stringify(survey.document);
     survey = device.readSurvey(text, { fingerprint });
-    if (!agreed(value) || !(await stillOpen())) {
+    if (!agreed(values) || !(await stillOpen())) {
       find("randomize").disabled = false;
       return;
     }
-    const answer = await device.answer(survey, value, {
+    const answer = await device.answer(survey, values.length === 1 ? values[0] : values, {
       epoch: chosen(),
       segment: find("segment")?.value || null,
       uploadToken: find("token")?.value.trim() || undefined,

@@ -1,0 +1,99 @@
+"""Identity of a release: a random identifier, and its noisy numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.documents import fingerprint
+from lapwing.errors import MismatchError
+from lapwing.linear.memoized import cached_property
+from lapwing.privacy.integer_noise import Noise
+from lapwing.protocol.messages.tally import Summed
+
+IDENTIFIER = re.compile(r"[0-9a-f]{32}")
+"""Identifier of a payment and its draw of noise."""
+
+
+def stated_identifier(content: Any) -> str:
+    """Return the identifier of noisy counts that another library made.
+
+    It is the same for the same counts, and says by itself whose they are: the second half follows
+    from the first. Of a random identifier it does with probability 2^-64.
+    """
+    head = fingerprint(content)[:16]
+    return head + _stated_half(head)
+
+
+def is_stated(identifier: str) -> bool:
+    """Return whether an identifier is that of noisy counts that another library made."""
+    return identifier[16:] == _stated_half(identifier[:16])
+
+
+def _stated_half(head: str) -> str:
+    return sha256(f"stated {head}".encode()).hexdigest()[:16]
+
+
+CHANCE = 1e-9
+"""Probability with which the numbers of two releases agree, from which on they may."""
+
+
+class SummedRelease(Summed):
+    """Base class of releases whose sums identify each release by its numbers.
+
+    A copy under another identifier has the same numbers, so it is not added again.
+    """
+
+    digests: Sequence[str]
+
+    def _check_digests(self, releases: int) -> None:
+        """Raise MismatchError unless the digests are of so many releases."""
+        digests = self.digests if isinstance(self.digests, list | tuple) else [None]
+        object.__setattr__(self, "digests", tuple(digests))
+        texts = all(isinstance(each, str) and IDENTIFIER.fullmatch(each) for each in digests)
+        if (
+            not texts
+            or len(set(digests)) < len(digests)
+            or len(digests) > releases * (releases > 1)
+        ):
+            raise MismatchError(
+                "the digests must be 32 lower-case hex digits each, at most one for each release "
+                "of a sum, all different"
+            )
+
+    @abstractmethod
+    def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
+        """Return the numbers, and the noise in each."""
+
+    def digests_with(self, other: SummedRelease) -> tuple[str, ...]:
+        """Return the digests of a sum. MismatchError when both hold the same numbers."""
+        ours, theirs = self.known_digests, other.known_digests
+        if {*ours} & {*theirs}:
+            raise MismatchError(
+                "the same numbers are in both, under two identifiers. They are copies of one "
+                "release, whose people would count twice. Add it once"
+            )
+        return (*ours, *theirs)
+
+    @cached_property
+    def known_digests(self) -> tuple[str, ...]:
+        """Digests of the releases in it: of its own numbers, where it is no sum.
+
+        Of so few numbers that two releases agree by chance there is none.
+        """
+        if self.digests:
+            return (*self.digests,)
+        drawn = [*self._drawn()]
+        chances = (held.size * math.log(noise.largest_probability) for noise, held in drawn)
+        if sum(chances) > math.log(CHANCE):
+            return ()
+        return (
+            sha256(b"".join(held.astype("<i8").tobytes() for _, held in drawn)).hexdigest()[:32],
+        )
