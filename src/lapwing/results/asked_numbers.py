@@ -162,8 +162,9 @@ class AskedNumbers:
     def sensitivity(self) -> Sensitivity:
         """How far one person moves the numbers.
 
-        For a quantile twice the sum over its draws of how far it moves a utility, and what it moves
-        a secret number of people: noise of a scale costs that over the scale.
+        For a quantile it is twice the sum over its draws of how far it moves a utility. Where the
+        number of people is secret, it adds what it moves that. Noise of a scale costs it over the
+        scale.
         """
         rows = 1 if self.promise.unit is None else self.promise.unit.most
         replaced = 1 + (self.promise.neighbors == "replace-one")
