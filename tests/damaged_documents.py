@@ -32,30 +32,6 @@ junk = st.recursive(
 """Any JSON value."""
 
 
-@st.composite
-def damaged(draw: st.DrawFn, document: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a document in which one key or entry was deleted, changed or added."""
-    changed = copy.deepcopy(document)
-    place: Any = changed
-    while True:
-        keys = list(range(len(place))) if isinstance(place, list) else list(place)
-        key = draw(st.sampled_from(keys))
-        deeper = isinstance(place[key], dict | list) and place[key]
-        if not deeper or draw(st.integers(0, 3)) == 0:
-            break
-        place = place[key]
-    what = draw(st.sampled_from(["delete", "change", "change", "add"]))
-    if what == "delete":
-        del place[key]
-    elif what == "change":
-        place[key] = draw(junk)
-    elif isinstance(place, list):
-        place.insert(key, draw(junk))
-    else:
-        place[draw(st.text(max_size=6))] = draw(junk)
-    return changed
-
-
 # Every place, systematically.
 
 NASTY: tuple[Any, ...] = (

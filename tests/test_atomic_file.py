@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lapwing.documents import replacing
+from lapwing.atomic_files import replacing
 
 
 def test_the_content_takes_the_place_of_the_old(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
 HALF = """
 import sys, time
 from pathlib import Path
-from lapwing.documents import replacing
+from lapwing.atomic_files import replacing
 with replacing(Path(sys.argv[1])) as stream:
     stream.write(b"half" * 100_000)
     print("writing", flush=True)

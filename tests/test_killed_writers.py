@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lapwing import documents
+from lapwing import atomic_files
+from lapwing.atomic_files import replacing
 from lapwing.cli.console import check_output
-from lapwing.documents import replacing
 from lapwing.errors import ArgumentError
 from lapwing.privacy import Guarantee, Ledger
 from lapwing.protocol import ExactCounts
@@ -38,7 +38,7 @@ def test_killed_processes_leave_nothing_for_ever(tmp_path: Path) -> None:
     # Each one removed what those before had left: at most the last one's own file is there.
     assert max(map(len, left)) <= 2, left
     assert any(left), "no kill came while a file was written. The test proves nothing"
-    documents._folders.forget()
+    atomic_files._folders.forget()
     with replacing(tmp_path / "next.json") as stream:
         stream.write(b"{}")
     assert hidden(tmp_path) == []
@@ -54,7 +54,7 @@ def abandoned(folder: Path, name: str) -> Path:
 
 def test_every_writer_removes_what_was_abandoned(tmp_path: Path) -> None:
     Ledger(Guarantee(1, 0, "replace-one", "central")).save(tmp_path / "budget.json")
-    documents._folders.forget()
+    atomic_files._folders.forget()
     abandoned(tmp_path, ".budget.json.lapwing-abcd_123")
     abandoned(tmp_path, ".out.lwr.lapwing-abcd_123")
     for name in FOREIGN:
@@ -70,10 +70,10 @@ def test_a_run_that_is_refused_removes_what_was_abandoned(tmp_path: Path) -> Non
     output = tmp_path / "out.lwr"
     output.write_bytes(b"published by another")
     for refused in (
-        lambda: documents.check_absent(output),
+        lambda: atomic_files.check_absent(output),
         lambda: check_output(output, inputs=[], force=False),
     ):
-        documents._folders.forget()
+        atomic_files._folders.forget()
         abandoned(tmp_path, ".out.lwr.lapwing-abcd_123")
         with pytest.raises(ArgumentError, match="already exists"):
             refused()
@@ -84,13 +84,13 @@ def test_nobody_else_reads_what_finds_its_name_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several write to one name, and one publishes: the others' reports were always closed."""
-    take, modes = documents._take_name, []
+    take, modes = atomic_files._take_name, []
 
     def looked_at(temporary: str, path: Path) -> None:
         modes.append(os.stat(temporary).st_mode & 0o777)
         take(temporary, path)
 
-    monkeypatch.setattr(documents, "_take_name", looked_at)
+    monkeypatch.setattr(atomic_files, "_take_name", looked_at)
     output = tmp_path / "out.lwr"
     with (
         pytest.raises(ArgumentError, match="already exists"),
@@ -110,7 +110,7 @@ def test_a_file_that_is_being_written_stays(
     with replacing(tmp_path / "one.json") as first:
         (name,) = hidden(tmp_path)
         first.write(b"1")
-        documents._folders.forget()  # as another process
+        atomic_files._folders.forget()  # as another process
         with replacing(tmp_path / "two.json") as second:
             second.write(b"2")
         assert hidden(tmp_path) == [name]
@@ -141,7 +141,7 @@ def test_a_file_is_locked_until_it_has_its_name(
 def test_one_that_was_removed_before_it_was_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock, removed = documents.lock_file, []
+    lock, removed = atomic_files.lock_file, []
 
     def removed_first(descriptor: int) -> bool | None:
         if not removed:
@@ -149,7 +149,7 @@ def test_one_that_was_removed_before_it_was_locked_is_made_again(
             removed[0].unlink()
         return lock(descriptor)
 
-    monkeypatch.setattr(documents, "lock_file", removed_first)
+    monkeypatch.setattr(atomic_files, "lock_file", removed_first)
     with replacing(tmp_path / "one.json") as stream:
         stream.write(b"1")
     assert removed and (tmp_path / "one.json").read_bytes() == b"1" and hidden(tmp_path) == []
@@ -160,7 +160,7 @@ def test_what_is_no_plain_file_of_ours_stays(tmp_path: Path) -> None:
     (tmp_path / ".a.lapwing-abcdefgh").symlink_to(target)
     (tmp_path / ".b.lapwing-abcdefgh").mkdir()
     os.mkfifo(tmp_path / ".c.lapwing-abcdefgh")
-    documents._folders.forget()
+    atomic_files._folders.forget()
     with replacing(tmp_path / "one.json") as stream:
         stream.write(b"1")
     assert len(hidden(tmp_path)) == 3 and target.read_bytes() == b"reports"

@@ -43,7 +43,8 @@ FLOORS = (
     "stored_fields",
     "declared",
     "datasets documents linear",
-    "docstrings errors",
+    "atomic_files",
+    "docstrings errors facts",
 )
 """The folders of the package, and its files that stand in none, from the top to the ground.
 Imports go down, also those inside functions and those that only a type checker reads; folders of

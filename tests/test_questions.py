@@ -198,3 +198,28 @@ def test_an_end_inside_a_bin_is_named_with_the_nearest_edges() -> None:
         cell_starts([Share(above=3)], lw.Categories(3))
     with pytest.raises(ArgumentError, match="Labels are cells already"):
         cell_starts([Histogram(bins=2)], lw.Categories(3))
+
+
+def test_a_label_is_asked_by_its_own_name_whatever_it_is() -> None:
+    domain = lw.Categories(["missing", " a", "a", "b "], missing="category")
+    result = lw.Distribution.of_counts([50, 20, 10, 15, 5], domain)
+    for asked, share in (
+        ("share label missing", 50 / 95),  # of the people with a label
+        ("share label (missing)", 0.05),
+        (Share(label="missing"), 50 / 95),
+        (Share(label=" a"), 20 / 95),
+        ("share label  a", 20 / 95),
+        ("share label a", 10 / 95),
+        (Share(label="b "), 15 / 95),
+        ("share label b", 15 / 95),
+    ):
+        assert result.answer(asked).value == pytest.approx(share), asked
+        assert lw.questions.read(str(lw.questions.read(asked))) == lw.questions.read(asked) or (
+            asked == Share(label="b ")  # a string ends with its last character that is no blank
+        )
+    values = ["missing"] * 700 + ["a"] * 200 + [None] * 100
+    how: Any = {"epsilon": 4, "neighbors": "replace-one", "questions": ["share label missing"]}
+    found = lw.release(values, domain, **how).answer("share label missing").value
+    assert found == pytest.approx(7 / 9, abs=0.03)
+    numbers = lw.Distribution.of_counts([3, 1], lw.Integers(9, 10))
+    assert numbers.answer("share label  10").value == 0.25

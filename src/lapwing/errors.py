@@ -290,7 +290,7 @@ class ConvergenceWarning(LapwingWarning):
 
 
 class LimitedWarning(LapwingWarning):
-    """An answer is limited by the range: people are outside it, or many may hold just its end."""
+    """An answer is limited by the range: people are outside it, or many may be at its end."""
 
 
 class PrivacyWarning(LapwingWarning):

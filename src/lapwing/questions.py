@@ -23,9 +23,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from itertools import pairwise
@@ -34,7 +32,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing.documents import nearest, quoted
-from lapwing.errors import ArgumentError, DomainError, FormatError, WeakAnswerWarning, kind_of
+from lapwing.errors import ArgumentError, DomainError, FormatError, kind_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.label_text import place_of
@@ -42,6 +40,7 @@ from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import (
     Closed,
     Span,
+    default_closed,
     number_of,
     range_end,
     to_spans,
@@ -640,8 +639,8 @@ def _value_text(value: Any, *, name: str) -> str | None:
     """Return a value as exact text. ArgumentError where it is no value of a domain."""
     if value is None:
         return None
-    if isinstance(value, str) and value.strip():
-        return value.strip()
+    if isinstance(value, str) and (value.strip() or name == "label"):
+        return value if name == "label" else value.strip()
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, np.datetime64):
@@ -711,10 +710,16 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
 
     Raises ArgumentError, DomainError when the domain has no such label or value.
     """
-    if text in ("", "missing", MISSING) and domain.missing_index is not None:
+    unlisted = domain.ordered or domain.name == "hashed-strings"
+    labels = {} if unlisted else {str(label): label for label in domain.listed}
+    place = place_of(text, [*labels])
+    if place is not None:
+        return [*labels.values()][place]
+    if text.strip() in ("", "missing", MISSING) and domain.missing_index is not None:
         return None
     if domain.name == "hashed-strings":
         return text
+    text = text.strip()
     if domain.name == "integers":
         whole = text.removeprefix("-").isdecimal() and len(text) < 20
         if not whole or not domain.low <= int(text) <= domain.high:
@@ -722,10 +727,9 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
         return int(text)
     if domain.ordered:
         return number_of(text, domain, name=name)
-    labels = {str(label): label for label in domain.listed}
-    place = place_of(text, [*labels])
-    if place is not None:
-        return [*labels.values()][place]
+    alike = [label for label in labels if label.strip() == text]
+    if len(alike) == 1:
+        return labels[alike[0]]
     other = getattr(domain, "other", None)
     if other is not None:
         raise DomainError(f"there is no label {text!r} of its own. It is counted in {other!r}")
@@ -738,6 +742,35 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
     raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
 
 
+def share_between(low: str, high: str, domain: Domain) -> Share:
+    """Return the share of a range whose ends belong to it as those of the bins do.
+
+    Parameters
+    ----------
+    low, high : str
+        Ends as typed, "" for an open one.
+    domain : Domain
+        Domain of the result.
+
+    Raises
+    ------
+    ArgumentError, DomainError
+        When the domain has labels, or an end cannot be read.
+    """
+    if not domain.ordered:
+        raise ArgumentError(
+            "this result has labels, which have no ranges. Ask for the share of a label"
+        )
+    start = range_end(low, domain, name="low") if low else -math.inf
+    if high:
+        range_end(high, domain, name="high")
+    closed = default_closed(start, domain)
+    first, last = "above", "at_most"
+    if closed != "right":
+        first, last = "at_least", "below" if closed == "left" else "at_most"
+    return Share(**{first: low or None, last: high or None})
+
+
 def check_answerable(asked: Question, domain: Any) -> None:
     """Raise ArgumentError or DomainError where no result on a domain answers a question.
 
@@ -747,9 +780,14 @@ def check_answerable(asked: Question, domain: Any) -> None:
         raise DomainError("questions are about one attribute. Leave them out for pairs")
     if isinstance(asked, Share) and asked.label is not None:
         label = label_of(asked.label, domain, name="label")
-        outside = domain.ordered and label is not None
-        if outside and not _first(domain) <= label <= _last(domain):
-            raise ArgumentError(f"{asked} is outside the range of the domain. Ask Share(above=...)")
+        counted = domain.circular or getattr(domain, "outside", None) == "overflow"
+        if domain.ordered and label is not None and not counted:
+            low, high = (to_text(end(domain), unit=domain.unit) for end in (_first, _last))
+            if not _first(domain) <= label <= _last(domain):
+                raise ArgumentError(
+                    f"'{asked}' must name a value from {low} to {high}. Or ask for the share "
+                    "above a value"
+                )
     elif not domain.ordered:
         raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
     if isinstance(asked, Quantile) and domain.circular:
@@ -757,26 +795,3 @@ def check_answerable(asked: Question, domain: Any) -> None:
             f"{asked} needs a place on the circle from which values are counted. Use "
             "quantile(..., start=...) of the result"
         )
-
-
-def asks_document(questions: Sequence[Question]) -> dict[str, Any]:
-    """Return what documents and results say of questions. Nothing for the whole curve."""
-    asks = [each.to_document() for each in questions]
-    return {"asks": asks} if asks else {}
-
-
-def asks_of(document: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the questions of a survey's document. FormatError where they are no list."""
-    asks = document.get("asks", [])
-    if not isinstance(asks, list):
-        raise FormatError(f"the questions of a survey must be a list, got {kind_of(asks)}")
-    return tuple(asks)
-
-
-@contextmanager
-def quiet_about_the_curve(questions: Sequence[Question]) -> Iterator[None]:
-    """Give no warning that the curve is little known, where the questions do not ask for it."""
-    with warnings.catch_warnings():
-        if questions and Curve() not in questions:
-            warnings.simplefilter("ignore", WeakAnswerWarning)
-        yield

@@ -48,30 +48,26 @@ def kept() -> dict:
     return document("speed/example", {"people": 3}, {"cpu": summaries.summary([1.0, 2.0, 4.0])})
 
 
-# These start many processes or servers, or decode whole series, which takes the same time at any
-# size. What they call has tests of its own; that they still run is asked with the long tests, as
-# of the papers' figures.
-SLOW_TO_START = (
-    *("speed/spark", "speed/starting", "speed/under_load"),
-    *("service/delays", "service/first_picture", "service/hostile", "service/uploads"),
-    *("accuracy/series_errors", "accuracy/series_changes"),
-)
+IN_EVERY_RUN = ("accuracy/ems_reference", "accuracy/central_default", "speed/merging")
+"""One of each kind. The others run in soak: what they call has tests of its own."""
 
 WITH_A_PROGRAM = ("service/first_picture", "service/javascript_reports", "speed/spark")
 """These run Chromium, Node or Java."""
 
 
 class TestEveryBenchmark:
-    def test_has_a_tiny_size_here(self):
+    def test_has_the_same_settings_in_every_size(self):
         assert set(TINY) == set(runner.BENCHMARKS)
+        for name, tiny in TINY.items():
+            module = script(name)
+            assert set(module.FULL) == set(module.QUICK) == set(tiny), name
 
     @pytest.mark.parametrize(
         "name",
         [
             pytest.param(
                 name,
-                marks=[pytest.mark.soak]
-                * (name in SLOW_TO_START or place(name).startswith("accuracy/papers/"))
+                marks=[pytest.mark.soak] * (name not in IN_EVERY_RUN)
                 + [pytest.mark.service] * (name in WITH_A_PROGRAM),
             )
             for name in TINY
@@ -79,7 +75,6 @@ class TestEveryBenchmark:
     )
     def test_runs_and_is_shown(self, name):
         module = script(name)
-        assert set(module.FULL) == set(module.QUICK) == set(TINY[name])
         try:
             measured = json.loads(json.dumps(module.measure(**TINY[name])))
         except MissingProgramError as error:

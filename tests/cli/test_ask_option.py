@@ -58,7 +58,7 @@ def test_recommend_says_the_error_of_each_question(done: Program, tmp_path: Path
     asked = ("--ask", "mean", "--ask", "share above 30", "--ask", "curve")
     call = ("recommend", "--domain", str(domain), "--epsilon", "4", "--users", "20000", *asked)
     shown = done(*call).out
-    assert "narrow wave for the mean (25%" in " ".join(shown.split())
+    assert "one wave for the mean (35%" in " ".join(shown.split())
     document = json.loads(done(*call, "--json").out)
     errors = {row["question"]["question"]: row["expected_error"] for row in document["questions"]}
     assert set(errors) == {"mean", "share", "curve"}
@@ -115,3 +115,14 @@ def test_a_question_in_words_stands_alone(lapwing: Program, tmp_path: Path) -> N
     refused = lapwing("answer", str(result), "--ask", "curve")
     assert refused.code == 2 and "use lapwing show" in refused.err
     assert "1.25" in lapwing("answer", str(result), "--ask", "mean").out
+
+
+def test_show_says_what_a_survey_asks(
+    done: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    new = ("new", "-o", "s.json", "--name", "x", "--low", "0", "--high", "100", "--epsilon", "1")
+    done(*new, "--ask", "share above 30", "--ask", "mean")
+    shown = " ".join(done("show", "s.json").out.split())
+    assert "asks share above 30, mean" in shown
+    assert "cells 2 50.00%" in shown and "wave" in shown  # its components, by their people

@@ -17,7 +17,7 @@ import lapwing as lw
 from lapwing.errors import LimitedWarning
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import open_end
-from lapwing.results.answer_documents import AnswerRequest, AskedRange
+from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answers import answer_of
 from lapwing.results.picture import Outline
 from tests.cli.running import Program
@@ -199,7 +199,7 @@ def test_an_atom_at_low_changes_nothing() -> None:
     assert float(result.cdf(0)) == pytest.approx(NOBODY, abs=0.01)
     band = result.confidence_band()
     assert band is not None and band.below is None and band.high[0] < 0.01
-    answer: Any = answer_of(result, AnswerRequest(ranges=[AskedRange("0", None, "right")]))
+    answer: Any = answer_of(result, AnswerRequest(shares=[lw.questions.Share(above=0)]))
     assert answer["questions"][0]["share"] == pytest.approx(1 - NOBODY, abs=0.01)
     assert result.to_dict()["cdf"][0] < 0.01
     assert result.probability(0, 1000) < 0.1  # the atom is not in (0, 1000]
@@ -212,10 +212,10 @@ def test_the_highest_value_of_bins_closed_on_the_left() -> None:
         values, domain, epsilon=1, delta="1e-6", neighbors="replace-one", rng=lw.seeded(1)
     ).distribution
     for asked, truth in (
-        (AskedRange("100", None, "left"), 0.3),
-        (AskedRange(None, "100", "left"), 0.7),
+        (lw.questions.Share(at_least=100), 0.3),
+        (lw.questions.Share(below=100), 0.7),
     ):
-        answer: Any = answer_of(made, AnswerRequest(ranges=[asked]))
+        answer: Any = answer_of(made, AnswerRequest(shares=[asked]))
         (row,) = answer["questions"]
         assert row["share"] is None and "Declare 100" in row["reason"]
         assert holds(row["low"], row["high"], truth=truth)
@@ -245,7 +245,7 @@ def test_a_count_of_none_is_not_called_none_or_less() -> None:
         neighbors="replace-one",
         rng=lw.seeded(1),
     )
-    answer: Any = answer_of(made.distribution, AnswerRequest(labels=[0]))
+    answer: Any = answer_of(made.distribution, AnswerRequest(shares=[lw.questions.Share(label=0)]))
     assert "or less" not in made.distribution.summary() and "at_most" not in str(
         [answer["quantiles"], answer["atoms"]]
     )

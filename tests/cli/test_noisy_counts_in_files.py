@@ -70,6 +70,12 @@ def test_clipped_counts_warn_on_the_screen(capsys: pytest.CaptureFixture[str]) -
         (BINS.replace("40,65", "41,65"), NOISE, "--counts must have bins that touch"),
         (BINS.replace("288.7", "many"), NOISE, "--counts must have numbers in its last column"),
         ("count\n1\n2\n", NOISE, "--counts must be a CSV"),
+        (BINS.partition("\n")[2], NOISE, "--counts must be a CSV with a line of names"),
+        (BINS.replace("288.7", "2_88.7"), NOISE, "--counts must have numbers in its last column"),
+        (BINS.replace("288.7", "\u0662.7"), NOISE, "--counts must have numbers in its last column"),
+        (BINS.replace("288.7", "1e308"), NOISE, "--counts must be below"),
+        ('label,count\n"a\nb",1.5\nc,2.5\n', NOISE, "line break"),
+        ("label,count\n" + "a" * 200_000 + ",1.5\nb,2.5\n", NOISE, "--counts must be a CSV"),
         ("a,count\nx,1.5\nx,2.5\n", NOISE, "must all be different"),
     ],
 )

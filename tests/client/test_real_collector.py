@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.service.running_servers import start_document
 from lapwing import (
     Categories,
     HashedStrings,
@@ -27,8 +24,8 @@ from lapwing import (
 from lapwing.client import CollectorAddress, Device, Gateway, Patience, send_reports
 from lapwing.errors import CollectorError
 from lapwing.protocol.messages.tally import Tally
-from tests.cli.running import environment
 from tests.service.lying_box import lying_box
+from tests.service.one_collector import ADMIN, as_role, served
 
 COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), 1)
 COLOR = Survey("color", COLORS, segments=["north", "south"], segment_minimum=1)
@@ -85,25 +82,11 @@ class Running:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Running]:
-    command = [sys.executable, "-m", "lapwing", "serve", "--json", "--port", "0"]
     with (
-        open(folder / "log", "wb") as log,
-        subprocess.Popen(
-            [*command, "--database", str(folder / "collector.db")],
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        ) as process,
+        served(folder) as here,
+        httpx.Client(base_url=here.address, headers=as_role(ADMIN), timeout=60) as admin,
     ):
-        try:
-            said = start_document(process, folder / "log")
-            headers = {"authorization": f"Bearer {said['admin_token']}"}
-            url = said["address"]
-            with httpx.Client(base_url=url, headers=headers, timeout=60) as admin:
-                yield Running(url, admin)
-        finally:
-            process.terminate()
+        yield Running(here.address, admin)
 
 
 @pytest.fixture(scope="module")

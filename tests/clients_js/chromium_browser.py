@@ -28,6 +28,14 @@ FLAGS = (
     "--no-default-browser-check",
     "--disable-background-networking",
     "--disable-component-update",
+    # A quarter of the time of a start: what is fetched, measured and drawn for a person at a desk.
+    "--disable-extensions",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--disable-field-trial-config",
+    "--metrics-recording-only",
+    "--disable-features=PreloadTopChromeWebUI,OptimizationHints,MediaRouter,Translate",
     "--remote-debugging-port=0",
     # A name that is not this machine's, so that its pages are no secure context over plain HTTP.
     "--host-resolver-rules=MAP *.test 127.0.0.1",

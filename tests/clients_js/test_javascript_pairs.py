@@ -117,3 +117,16 @@ def test_the_costliest_sets_of_labels_take_little_memory_and_time() -> None:
     }
     answer, memory = json.loads(node("device_driver.mjs", text=json.dumps(task)))
     assert answer["state"] == "waiting" and memory < 200
+
+
+def test_large_sets_of_labels_are_not_listed() -> None:
+    domain = lw.Product(kind=lw.Categories(100), ms=lw.Interval(0, 5000, bins=16))
+    rows = [("box", (98, 7), 1)]  # 4,950 sets of 98 labels
+    survey = lw.Survey("sets", lw.randomizers.MultiscaleBoxes(domain, 1, components=rows))
+    task = {
+        "options": {"epsilonCap": 4, "budget": 4, "collector": "http://localhost:1"},
+        "surveys": {"sets": survey.to_json()},
+        "steps": [["memory"], ["answer", "sets", "e", {"kind": 3, "ms": 800}], ["memory"]],
+    }
+    before, answer, after = json.loads(node("device_driver.mjs", text=json.dumps(task)))
+    assert answer["state"] == "waiting" and after - before < 60

@@ -34,32 +34,43 @@ def parts(
 def test_each_question_has_its_component() -> None:
     assert parts("share above 50") == [("cells", (0, 128), 1.0)]
     assert parts("share above 25", "share at-most 75") == [("cells", (0, 64, 192), 1.0)]
-    (cells,) = parts("histogram bins 16") or []
-    assert cells[1] == tuple(range(0, 256, 16))
+    *waves, cells = parts("histogram bins 16") or []
+    assert cells == ("cells", tuple(range(0, 256, 16)), 0.9)
+    assert {kind for kind, *_ in waves} == {"wave"}  # they tell how neighboring cells go together
+    (cells,) = parts("histogram bins 16", epsilon=4) or []
+    assert cells == ("cells", tuple(range(0, 256, 16)), 1.0)
     for curve in ("curve", "quantile 0.5"):
         assert parts(curve) is None
     assert parts("mean", domain=lw.Interval(0, 24, bins=24, circular=True)) is None
     ((kind, width, share),) = parts("mean", epsilon=4) or []
     assert (kind, share) == ("wave", 1.0)
     wave = lw.MultiscaleWave(LINE, 4, components=[(kind, width, 1)]).groups[0].randomizer
-    assert abs(wave._near - 255 * np.exp(-2)) < 1.5  # that of the piecewise mechanism
+    assert abs(wave._near - 255 * np.exp(-4 / 3)) < 1.5  # least variance of a mean, but a constant
 
 
-def test_with_the_curve_it_gets_half_and_the_others_share_the_rest() -> None:
+def test_beside_the_curve_asked_cells_are_cut_further_at_places_that_move() -> None:
     usual = fitted(default_mixture(4), LINE)
     for curve in ("curve", "quantile 0.9"):
         found = parts("share above 50", curve, "mean", epsilon=4)
         assert found is not None
-        halved = [(kind, size, share / 2) for kind, size, share in usual]
-        assert found[:-2] == halved
-        assert [(kind, share) for kind, _, share in found[-2:]] == [("cells", 0.25), ("wave", 0.25)]
+        assert found[:5] == [
+            (kind, size, pytest.approx(0.3 * share)) for kind, size, share in usual
+        ]
+        *cells, (kind, _, share) = found[5:]
+        assert (kind, share) == ("wave", pytest.approx(0.35))
+        assert [starts for _, starts, _ in cells] == [
+            (0, 64, 128, 192),
+            (0, 16, 80, 128, 144, 208),
+            (0, 32, 96, 128, 160, 224),
+            (0, 48, 112, 128, 176, 240),
+        ]
+        assert sum(share for *_, share in cells) == pytest.approx(0.35)
     fine = parts("share above 50.390625", "curve", epsilon=8)
-    assert fine is not None and fine[-1] == (
-        "cells",
-        (*range(0, 129, 4), 129, *range(132, 256, 4)),
-        0.8,
-    )
-    assert sum(share for *_, share in fine[:-1]) == pytest.approx(0.2)
+    assert fine is not None and [kind for kind, *_ in fine] == ["affine", *["cells"] * 8]
+    assert all({0, 129} <= {*starts} and len(starts) > 28 for _, starts, _ in fine[1:])
+    assert fine[0][2] == pytest.approx(0.06)
+    (*_, cells) = parts("histogram bins 16", "curve", epsilon=2) or []
+    assert cells == ("cells", tuple(range(0, 256, 16)), 0.7)
     below = parts("mean", epsilon=0.5)
     assert below is not None and sum(share for *_, share in below[:-1]) == pytest.approx(0.5)
 
@@ -247,7 +258,7 @@ def test_a_survey_refuses_what_its_domain_cannot_answer() -> None:
         (labels, "share label c", "no label 'c'"),
         (circle, "quantile 0.5", "place on the circle"),
         (pair.randomizer, "mean", "one attribute"),
-        (lw.MultiscaleWave(LINE, 1), "share label 300", "outside the range"),
+        (lw.MultiscaleWave(LINE, 1), "share label 300", "must name a value from 0 to 100"),
     ):
         with pytest.raises((ArgumentError, DomainError), match=said):
             lw.Survey("x", randomizer, questions=[text])

@@ -144,8 +144,8 @@ def _float_draw(made: Any) -> Any:
         (_lying, "the promise is broken"),
         (_leaking, "some report gives a value away"),
         (_timid, "the certificate states the ratio 2"),
-        (_other_law, "do not have the law of from_words"),
-        (_other_channel, "is not the law of the reports"),
+        (_other_law, "do not have the distribution of from_words"),
+        (_other_channel, "is not the distribution of the reports"),
         (_float_draw, "from_words may compare a word with a threshold"),
     ],
 )

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from lapwing.documents import replacing
+from lapwing.atomic_files import replacing
 from lapwing.errors import BudgetError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger, LedgerFile

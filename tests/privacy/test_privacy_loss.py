@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from lapwing.errors import FormatError, PrivacyError
+from lapwing.errors import PrivacyError
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon, logarithm_above
 from tests.mistaken import mistaken
@@ -127,16 +127,6 @@ class TestDocuments:
     @pytest.mark.parametrize("loss", [GAUSSIAN, PURE, APPROXIMATE, CONCENTRATED, PrivacyLoss()])
     def test_round_trip(self, loss):
         assert PrivacyLoss.from_document(loss.to_document()) == loss
-
-    @pytest.mark.parametrize("text", ["", "-1", "1e999999999", "1/0", 3, "2/2", "1" * 3000])
-    @pytest.mark.parametrize("name", ["mu_squared", "rho", "epsilon", "delta"])
-    def test_damaged_numbers_are_refused(self, name, text):
-        with pytest.raises(FormatError, match=name):
-            PrivacyLoss.from_document({**PURE.to_document(), name: text})
-
-    def test_missing_keys_are_refused(self):
-        with pytest.raises(FormatError, match="lacks the key"):
-            PrivacyLoss.from_document({"rho": "1"})
 
 
 def test_negative_losses_are_refused():

@@ -83,25 +83,6 @@ def test_other_kinds_of_noise_on_request():
         calibrated(EVERY[3], UNIT, kind="laplace")
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        {},
-        {**EVERY[0].to_document(), "delta": 0.5},
-        {**EVERY[0].to_document(), "epsilon": None},
-        {**EVERY[0].to_document(), "neighbors": "x"},
-        {**EVERY[0].to_document(), "epsilon": "0.10"},
-        {**EVERY[0].to_document(), "epsilon": "1/10"},
-        {**EVERY[0].to_document(), "epsilon": 0.1},
-        {**EVERY[1].to_document(), "delta": "2/2000000"},
-        {**EVERY[3].to_document(), "mu": "\uff10.5"},
-    ],
-)
-def test_damaged_documents(document):
-    with pytest.raises(FormatError):
-        Promise.from_document(document)
-
-
 SCALES = ("0", "2/2", "1/101", f"1/{10**150}", str(10**61), str(10**150), 1)
 """Spelled in another way, or such that no promise is kept or no law can be computed."""
 

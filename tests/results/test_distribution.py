@@ -25,7 +25,7 @@ from lapwing import (
     simulate,
 )
 from lapwing.documents import canonical
-from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.results.answers import share_in_band
 from lapwing.results.symbols import missing_share
 from tests.false_alarms import accepts, multinomial_tail
@@ -276,14 +276,6 @@ def test_the_band_of_labels_holds_the_shares() -> None:
     assert band is not None
     truth = np.array([1, 2, 3]) / 6
     assert np.all((band.low <= truth) & (truth <= band.high))
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "3", '{"format": "lapwing-distribution"}', b"\xff"]
-)
-def test_damaged_texts_are_refused(text: Any) -> None:
-    with pytest.raises(FormatError):
-        Distribution.from_json(text)
 
 
 def test_the_guarantee_is_carried_exactly() -> None:

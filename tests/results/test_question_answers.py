@@ -96,6 +96,30 @@ def test_without_people_there_is_a_reason_and_no_number() -> None:
     assert few.answer("share label missing").value > 0.5
 
 
+def test_what_is_not_asked_is_bounded_by_what_is() -> None:
+    """A share above 40 is at least that above 50, and one of at most 40 at most the rest."""
+    asks = ["share above 50"]
+    survey = lw.Survey("x", lw.recommend(AGES, epsilon=2, users=20_000, questions=asks))
+    counts = np.random.default_rng(1).multinomial(20_000, np.full(50, 0.02))
+    counts = np.append(counts, [0] * (survey.randomizer.domain.size - counts.size))
+    result = survey.decode(lw.simulate(survey.randomizer, counts, rng=lw.seeded(1)))
+    known = result.answer(asks[0])
+    assert known.high - known.low < 0.03
+    for question, low, high in (
+        ("share above 40", known.low, 1),
+        ("share above 60", 0, known.high),
+        ("share at-most 40", 0, 1 - known.low),
+        ("share at-most 60", 1 - known.high, 1),
+        ("share above 60 at-most 71", 0, known.high),  # 71 is inside a bin
+        ("share above 20 at-most 70", 0, 1),
+    ):
+        answer = result.answer(question)
+        assert answer.value is None and answer.note == TOO_WIDE
+        assert (answer.low, answer.high) == (pytest.approx(low), pytest.approx(high))
+    cells = result.answer(Histogram(bins=4))
+    assert (cells.high <= [1 - known.low] * 2 + [known.high] * 2).all()
+
+
 def test_what_a_survey_does_not_ask_has_no_point_where_its_interval_is_wide() -> None:
     """Where it was asked, or the whole curve was, the point stays."""
     wave = lw.MultiscaleWave(AGES, 1)

@@ -92,7 +92,7 @@ def test_few_labels_are_sorted_as_well() -> None:
     tally = simulate(labels, np.array([100, 200, 300, 400]), rng=1)
     pair = recommend(Categories(4), epsilon=1, users=1000)
     result = pair.decoder.decode(labels.channel, tally)
-    answer = result_answer(result, AnswerRequest(labels=[3]))
+    answer = result_answer(result, AnswerRequest(shares=[lw.questions.Share(label=3)]))
     assert answer["kind"] == "labels" and answer["band"]["kind"] == "simultaneous"  # type: ignore[index]
     rows, (question,) = answer["shares"], answer["questions"]
     band = result.confidence_band(0.95, kind="simultaneous")

@@ -63,7 +63,9 @@ def numbers(value: Any) -> list[float]:
 def test_a_group_that_is_too_small_has_a_reason_in_place_of_numbers(case: str) -> None:
     groups = CASES[case].by_segment()
     small, large = groups["small"], groups["large"]
-    asked = AnswerRequest(labels=["yes"] if case == "labels" else [35.0], curve=True)
+    asked = AnswerRequest(
+        shares=[lw.questions.Share(label="yes" if case == "labels" else 35)], curve=True
+    )
     answer: Any = result_answer(small, asked)
     assert answer["reason"] == FEW and answer["band"] is None
     lists = [answer.get(name) or [] for name in ("quantiles", "shares", "questions", "quarters")]

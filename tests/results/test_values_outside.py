@@ -13,7 +13,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import LimitedWarning
-from lapwing.results.answer_documents import AnswerRequest, AskedRange
+from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import csv_rows, question_text, summary_of, tables_of
 from lapwing.results.answers import answer_of
 
@@ -131,8 +131,8 @@ def test_on_a_circle_every_value_is_in_the_domain() -> None:
 
 
 def test_every_output_says_so(income: lw.Distribution) -> None:
-    asked = (AskedRange("30000", None, "right"), AskedRange("40000", None, "left"))
-    request = AnswerRequest(probabilities=(0.5, 0.999), ranges=asked, curve=True)
+    asked = (lw.questions.Share(above=30_000), lw.questions.Share(at_least=40_000))
+    request = AnswerRequest(probabilities=(0.5, 0.999), shares=asked, curve=True)
     answer: Any = answer_of(income, request)
     json.dumps(answer, allow_nan=False)
     (_, last) = answer["quantiles"]

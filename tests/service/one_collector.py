@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import secrets
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from multiprocessing import forkserver, get_context
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 import lapwing as lw
 from benchmarks.service.running_servers import start_document
 from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 from lapwing.service.app import Application, make_application
 from lapwing.service.collector import Collector
+from lapwing.service.decoding_process import DecodingProcess
 from lapwing.service.logs import Log
 from lapwing.service.retention import ENDS_APART
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
 from tests.cli.running import environment
+from tests.service.forked_server import Fork
 
 ADMIN = "lwa_" + "A" * 43
 ANALYST = "lwa_" + "B" * 43
@@ -149,6 +153,21 @@ class Site:
         return counts.tolist()
 
 
+@cache
+def fork_decoders() -> None:
+    """Let a process that decodes be a fork of one that has read all decoders.
+
+    That of a collector in a process of its own is spawned, as everybody's is.
+    """
+    forks = get_context("forkserver")
+    forks.set_forkserver_preload(["tests.service.warm_decoding"])
+    with pytest.MonkeyPatch.context() as patch:
+        own = environment()["PYTHONPATH"]
+        patch.setenv("PYTHONPATH", os.pathsep.join([own, str(Path(__file__).parents[2])]))
+        forkserver.ensure_running()
+    DecodingProcess._context = forks
+
+
 @asynccontextmanager
 async def site(
     folder: Path,
@@ -167,6 +186,7 @@ async def site(
         Whether what goes on beside requests goes on: else a test lets the clock tick itself.
     database : str, optional
     """
+    fork_decoders()
     clock, log = Clock(), io.StringIO()
     store = open_store(database or str(folder / "collector.sqlite"))
     try:
@@ -206,7 +226,7 @@ def problem(answer: httpx.Response) -> str:
 class ServedCollector:
     """A collector in a process of its own."""
 
-    process: subprocess.Popen[str]
+    process: Fork
     address: str
     log: Path
 
@@ -228,26 +248,19 @@ class ServedCollector:
 def served(folder: Path, *arguments: str, **variables: str) -> Iterator[ServedCollector]:
     """`lapwing serve` over an SQLite file in a folder, at a free port."""
     usual = {"--port": "0", "--database": str(folder / "collector.sqlite")}
-    command = [sys.executable, "-m", "lapwing", "serve", "--json"]
+    words = ["serve", "--json", *arguments]
     for option, value in usual.items():
-        command += [] if option in arguments else [option, value]
+        words += [] if option in arguments else [option, value]
     log = folder / "log.jsonl"
+    variables = {**environment(), "LAPWING_ADMIN_TOKEN": ADMIN, **variables}
     with log.open("a") as lines:
-        process = subprocess.Popen(
-            [*command, *arguments],
-            env={**environment(), "LAPWING_ADMIN_TOKEN": ADMIN, **variables},
-            stdout=subprocess.PIPE,
-            stderr=lines,
-            text=True,
-        )
-    try:
-        yield ServedCollector(process, start_document(process, log)["address"], log)
-    finally:
-        if process.poll() is None:
+        process = Fork(*words, environment=variables, stderr=lines)
+    with process.stdout:
+        try:
+            yield ServedCollector(process, start_document(process, log)["address"], log)
+        finally:
             process.kill()
-            process.wait(timeout=60)
-        if process.stdout is not None:
-            process.stdout.close()
+            process.wait()
 
 
 def open_survey(address: str, survey: lw.Survey, *, epoch: str = "e", **terms: Any) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,16 @@ INCOME = lw.Interval(0, 500_000)
 VALUES = np.random.default_rng(5).lognormal(10.4, 0.8, 4000).clip(0, 499_000)
 
 
+@cache
 def asking(*questions: str) -> lw.Survey:
     best = lw.recommend(INCOME, epsilon=4, users=20_000, questions=questions)
     return lw.Survey("income", best)
 
 
-RICH = asking("share above 50000", "mean")
-BOTH = asking("share above 50000", "curve")
+def rich() -> lw.Survey:
+    return asking("share above 50000", "mean")
+
+
 LABELS = labels_survey()
 
 
@@ -54,13 +58,13 @@ def test_a_survey_answers_its_questions_and_others(tmp_path: Path, settings: Set
 
     async def run() -> None:
         async with site(tmp_path, database=settings.database) as here:
-            path = await here.publish(RICH)
-            await fill(here, RICH, VALUES)
-            expected = await of_library(here, path, RICH)
+            path = await here.publish(rich())
+            await fill(here, rich(), VALUES)
+            expected = await of_library(here, path, rich())
             found = strict(await here.done("GET", f"{path}/results/e?level=0.9"))
             named = [each["question"] for each in found["answers"]]
-            assert named == [each.to_document() for each in RICH.questions]
-            for each, question in zip(found["answers"], RICH.questions, strict=True):
+            assert named == [each.to_document() for each in rich().questions]
+            for each, question in zip(found["answers"], rich().questions, strict=True):
                 same = expected.answer(question, level=0.9).to_document()
                 assert {name: each[name] for name in same} == json.loads(json.dumps(same))
             (line,) = found["answers"][0]["lines"]
@@ -93,10 +97,10 @@ def test_a_survey_answers_its_questions_and_others(tmp_path: Path, settings: Set
 def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
-            path = await here.publish(RICH, epochs=("e", "f"))
+            path = await here.publish(rich(), epochs=("e", "f"))
             labels = await here.publish(LABELS)
             for epoch in ("e", "f"):
-                await fill(here, RICH, VALUES, epoch=epoch)
+                await fill(here, rich(), VALUES, epoch=epoch)
             await fill(here, LABELS, [1, 2, 3] * 20)
             many = "&".join(f"ask=share+above+{number}" for number in range(17))
             for query, status, word in (
@@ -124,7 +128,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
 def test_a_survey_that_asks_for_the_curve_too_shows_both(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
-            for survey, only in ((RICH, True), (BOTH, False)):
+            for survey, only in ((rich(), True), (asking("share above 50000", "curve"), False)):
                 path = await here.publish(survey)
                 await fill(here, survey, VALUES)
                 result = await of_library(here, path, survey)
@@ -145,11 +149,11 @@ def test_a_survey_that_asks_for_the_curve_too_shows_both(tmp_path: Path) -> None
 def test_questions_move_with_the_state_of_a_survey(tmp_path: Path, settings: Settings) -> None:
     async def run() -> None:
         async with site(tmp_path, database=settings.database) as here:
-            path = await here.publish(RICH)
-            await fill(here, RICH, VALUES)
+            path = await here.publish(rich())
+            await fill(here, rich(), VALUES)
             store = here.collector.store
             before = strict(await here.done("GET", f"{path}/results/e"))
-            state = b"".join(store.export(RICH.fingerprint))
+            state = b"".join(store.export(rich().fingerprint))
         other = tmp_path / "other"
         other.mkdir()
         async with site(other) as there:
@@ -168,23 +172,23 @@ def test_an_admin_changes_the_questions_while_people_answer(
 
     async def run() -> None:
         async with site(tmp_path, database=settings.database) as here:
-            path = await here.publish(RICH)
-            await fill(here, RICH, VALUES)
-            asked = lw.Survey("income", RICH.randomizer, questions=["share at-most 50000"])
-            assert asked.fingerprint == RICH.fingerprint
+            path = await here.publish(rich())
+            await fill(here, rich(), VALUES)
+            asked = lw.Survey("income", rich().randomizer, questions=["share at-most 50000"])
+            assert asked.fingerprint == rich().fingerprint
             before = strict(await here.done("GET", f"{path}/results/e"))["answers"]
-            for survey in (asked, lw.Survey("income", RICH.randomizer)):
+            for survey in (asked, lw.Survey("income", rich().randomizer)):
                 await here.done("PUT", path, json={"survey": survey.to_document(), "minimum": 1})
                 (answer,) = strict(await here.done("GET", f"{path}/results/e"))["answers"]
                 assert answer["question"] == {"question": "share", "at_most": "50000"}
                 assert answer["value"] == pytest.approx(1 - before[0]["value"])
                 (row,) = rows((await here.done("GET", f"{path}/results/e.csv")).text)
                 assert row["question"] == "share at-most 50000"
-            assert here.collector.store.notices(RICH.fingerprint) == []
+            assert here.collector.store.notices(rich().fingerprint) == []
             await here.close("e", path)
-            spoken = lw.Survey("income", RICH.randomizer, question="What do you earn?")
+            spoken = lw.Survey("income", rich().randomizer, question="What do you earn?")
             await here.done("PUT", path, json={"survey": spoken.to_document(), "minimum": 1})
-            kept = here.collector.catalog.get(RICH.fingerprint)
+            kept = here.collector.catalog.get(rich().fingerprint)
             assert kept.survey.question and kept.survey.questions == asked.questions
 
     asyncio.run(run())

@@ -17,6 +17,7 @@ import lapwing as lw
 from lapwing.planning.poisoning_alarm import check_poisoning
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import Tally
+from lapwing.questions import share_between
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answers import difference_answer, result_answer
 from lapwing.service.decoding_orders import DecodingAnswer, Key, Material, Missing, Order
@@ -373,7 +374,9 @@ def test_the_process_asks_for_what_it_lacks_and_keeps_what_it_decoded() -> None:
 def test_dates_are_told_and_asked_as_dates() -> None:
     days = np.arange("2026-02-01", "2026-12-01", dtype="M8[D]").repeat(10)
     found = DAYS.decode(DAYS.tally(DAYS.randomize(days)))
-    request = AnswerRequest(curve=True, ranges=(("2026-03-01", "2026-06-30"), ("", "2026-06-30")))
+    ends = (("2026-03-01", "2026-06-30"), ("", "2026-06-30"))
+    asked = [share_between(*each, found.domain) for each in ends]
+    request = AnswerRequest(curve=True, shares=asked)
     document: Any = result_answer(found, request)
     assert document["unit"] == "date"
     assert document["curve"]["columns"]["right_text"][-1] == "2026-12-31"

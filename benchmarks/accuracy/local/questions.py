@@ -33,7 +33,7 @@ COLUMNS = [
 FULL: dict[str, Any] = {
     "epsilons": [0.5, 1, 2, 4, 8],
     "people": [20_000, 200_000],
-    "repeats": 8,
+    "repeats": 20,
     "columns": COLUMNS,
 }
 QUICK: dict[str, Any] = {"epsilons": [4], "people": [20_000], "repeats": 2, "columns": ["ramp"]}

@@ -45,20 +45,19 @@ class LabelSets {
 
   locate(label, place) {
     if (this.members === 1) return place === 0 ? label : place - Number(place <= label);
-    this.sets ??= combinations(this.labels, this.members);
     const holding = place < this.near;
     let left = holding ? place : place - this.near;
-    return this.sets.findIndex((set) => set.includes(label) === holding && left-- === 0);
+    const set = Array.from({ length: this.members }, (_, i) => i);
+    let number = 0; // of the set, in lexicographic order; they are not listed, which takes memory
+    while (set.includes(label) !== holding || left-- > 0) {
+      let last = this.members - 1;
+      while (set[last] === this.labels - this.members + last) last -= 1;
+      set[last] += 1;
+      for (let i = last + 1; i < this.members; i++) set[i] = set[i - 1] + 1;
+      number += 1;
+    }
+    return number;
   }
-}
-
-function combinations(labels, members, from = 0) {
-  if (members === 0) return [[]];
-  const found = [];
-  for (let label = from; label <= labels - members; label++) {
-    for (const rest of combinations(labels, members - 1, label + 1)) found.push([label, ...rest]);
-  }
-  return found;
 }
 
 /** Return the number of sets. It is exact where it is legal. */

@@ -445,7 +445,7 @@ function requireSameText(record, survey) {
 
 function requireModest(survey, epsilonCap) {
   if (!amount(survey.epsilon, "epsilon").isAtMost(epsilonCap)) {
-    throw new PrivacyError(`this device answers surveys of an epsilon of at most ${epsilonCap}`);
+    throw new PrivacyError(`this device answers surveys with an epsilon of at most ${epsilonCap}`);
   }
 }
 

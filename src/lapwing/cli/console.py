@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from lapwing.atomic_files import remove_abandoned, replacing
 from lapwing.cli.option_groups import option
-from lapwing.documents import remove_abandoned, replacing
 from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 

@@ -241,7 +241,7 @@ def _sentence(error: Exception) -> str:
     others = sorted(modules & packages_of_others())
     whose = f"the plug-in {others[0]}" if others else f"lapwing {version('lapwing')}"
     return (
-        f"unexpected {type(error).__name__} in {where}. This is a defect of {whose}, please "
+        f"unexpected {type(error).__name__} in {where}. This is a defect of {whose}. Please "
         "report it with the command that led to it"
     )
 

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from lapwing.documents import sync_folder
+from lapwing.atomic_files import sync_folder
 from lapwing.errors import DeviceError, FormatError
 
 APPLICATION = 0x4C574456  # "LWDV"

@@ -63,8 +63,8 @@ class QuantileDraws:
     twice that over the scale, which
     `tests/results/test_asked_numbers.py` compares with the exact probabilities on tiny tables.
 
-    **Accuracy.** Ends move outward so far that an empty part of the range is rarely chosen, even
-    where all of the range is empty.
+    **Accuracy.** Ends move outward so far that an empty part of the range next to a quantile is
+    rarely chosen. This holds even if the whole range is empty.
 
     **Cost.** Linear in the bins and in the scale, and independent of the rows.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from lapwing.decoders.decoder import Decoder, decoder_document
-from lapwing.documents import html_of, lines_of
+from lapwing.facts import html_of, lines_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.questions import Mean, Quantile, Question

@@ -218,10 +218,10 @@ def predicted_errors(
     Notes
     -----
     **Accuracy.** People are drawn from the population, and no report is made. Unbiased shares are
-    Gaussian about theirs with the exact variances, and the real decoder works on them. The tests
-    compare with simulated reports: l1, and the Zipf population, within an eighth. Squared errors of
-    the even and the sparse one depend on rare accidents and are right to about a half. Hadamard
-    response in several blocks is noisier than predicted for labels whose block is popular.
+    Gaussian around the people's, with the exact variances, and the real decoder works on them. The
+    tests compare with simulated reports: l1, and the Zipf population, within an eighth. Squared
+    errors of the even and the sparse one depend on rare accidents and are right to about a half.
+    Hadamard response in several blocks is noisier than predicted for labels whose block is popular.
 
     **Cost.** A few decodes for each population.
     """

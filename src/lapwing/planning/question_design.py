@@ -1,13 +1,14 @@
 """The design that answers given questions best, and its predicted errors.
 
 The default mixture suits the whole curve and quantiles. Shares and histograms are answered better
-by one component of cells, at the edges of all of them together. A mean is answered better by a wave
-as narrow as the piecewise mechanism. Below epsilon 1 the default mixture has the smaller error and
-the wave the shorter interval, so each gets half of the people.
+by cells at the edges of all of them together. Up to epsilon 3 a few people on waves tell how
+neighboring cells of a histogram go together. A mean is answered better by one wave. Below epsilon 1
+the default mixture has the smaller error and the wave the shorter interval, so each gets half of
+the people.
 
-If the default mixture is one of several components, it gets half of the people. The others share
-the rest equally. From epsilon 8 on, fine cells next to few edges reveal more of the curve, and the
-mixture gets a fifth.
+Beside the curve, the cells that are asked are cut further, at places that differ between groups of
+people. So each report about a share also tells something of the curve, and the default mixture
+needs fewer people. From epsilon 8 on only its subsets of fine bins are left.
 """
 
 from __future__ import annotations
@@ -63,8 +64,13 @@ FEW_CELLS, MANY_CELLS = 32, 64
 MANY_PEOPLE = 200_000
 
 FINE_EPSILON = 8
-"""From here on cells of a 64th of the range beside few edges suit the curve better than the default
-mixture."""
+"""From here on cells that are cut further suit the curve better than the default mixture."""
+
+WAVE_EPSILON = 3
+"""Up to here a tenth of the people on waves improve a histogram of at least 8 cells."""
+
+CUTS, FINE_CUTS = 4, 8
+"""Groups of people whose cells are cut at different places, and from epsilon 8 on."""
 
 LIKE = "like"
 """The kind of a column that somebody names, on which quantiles have errors in their unit."""
@@ -122,24 +128,31 @@ def question_design(
         cells, curve, sentence = False, True, f"{many} {sentence}".rstrip()
     if not (cells or points):
         return QuestionDesign(chosen, None, sentence)
-    kept = 0.5 if curve else 0.0
-    if curve and cells and epsilon >= FINE_EPSILON and len(starts) < FEW_CELLS // 2:
-        kept = 0.2
-        step = -(-chosen.size // MANY_CELLS)
-        starts = tuple(sorted({*starts, *range(0, chosen.size, step)}))
-    rest = (1 - kept) / (cells + points)
-    table: list[Wave | OwnCells] = []
-    said = []
-    if curve:
-        table += [(kind, size, share * kept) for kind, size, share in _default(epsilon, chosen)]
+    usual, kept, said = _default(epsilon, chosen), 0.0, []
+    if curve and cells and epsilon >= FINE_EPSILON:
+        usual, kept = tuple(row for row in usual if row[0] != "wave"), 0.06
+        said.append(f"subsets of fine bins for the curve ({kept:.0%} of the people)")
+    elif curve:
+        kept = 0.3 if cells and epsilon >= 2 else 0.5
         said.append(f"the default mixture for the curve ({kept:.0%} of the people)")
+    elif not points and epsilon <= WAVE_EPSILON and len(starts) >= LEAST_BINS:
+        usual, kept = tuple(row for row in usual if row[0] == "wave"), 0.1
+        said.append(f"the waves of the default mixture ({kept:.0%} of the people)")
+    rest = (1 - kept) / (cells + points)
+    total = math.fsum(share for *_, share in usual)
+    table: list[Wave | OwnCells] = []
+    if kept:
+        table += [(kind, size, share * kept / total) for kind, size, share in usual]
     if cells:
-        table.append(("cells", starts, rest))
+        made = _cut_further(starts, chosen.size, epsilon) if curve else [starts]
+        table += [("cells", each, rest / len(made)) for each in made]
         said.append(f"{len(starts)} cells with the edges that are asked ({rest:.0%} of the people)")
+        if len(made) > 1:
+            said[-1] += f", cut further in {len(made)} ways"
     if points:
-        width = math.exp(-epsilon / 2) / 2 / mutual_information_width(epsilon)
+        width = math.exp(-epsilon / 3) / 2 / mutual_information_width(epsilon)
         table.append(("wave", round(width, 3), rest))
-        said.append(f"a narrow wave for the mean ({rest:.0%} of the people)")
+        said.append(f"one wave for the mean ({rest:.0%} of the people)")
     text = f"multiscale-wave with {' and '.join(said)}."
     if not curve:
         text += " Other questions get much wider intervals. To share the people, ask the curve too."
@@ -185,6 +198,25 @@ def next_design(
         new: list[Any] = [(*row[:2], row[2] * part) for row in planned.components or usual]
         kept = (*new, *kept[len(usual) :])
     return MultiscaleWave(domain, epsilon, components=kept)
+
+
+def _cut_further(starts: tuple[int, ...], size: int, epsilon: Fraction) -> list[tuple[int, ...]]:
+    """Return the cells that are asked, cut at even places that move from one group to the next.
+
+    Cells near the threshold differ between groups, so together they are a window that slides on
+    either side of it. Many cells that are asked stay as they are.
+    """
+    cells = min(max(2, round(0.55 * math.exp(epsilon / 2))), MANY_CELLS)
+    if len(starts) > max(cells, CUTS):
+        return [starts]
+    groups = FINE_CUTS if epsilon >= FINE_EPSILON else CUTS
+    width, near = size / cells, (*starts, size)
+    made = []
+    for group in range(groups):
+        places = [round((cell + group / groups) * width) for cell in range(cells)]
+        apart = [one for one in places if min(abs(one - other) for other in near) >= width / 4]
+        made.append(tuple(sorted({*starts, *apart})))
+    return list(dict.fromkeys(made))
 
 
 def _default(epsilon: Fraction, domain: Domain) -> tuple[Wave, ...]:

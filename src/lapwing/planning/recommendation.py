@@ -234,9 +234,9 @@ def recommend(
         limit.
     questions : sequence of Question or str, optional
         Questions of :mod:`lapwing.questions` for the result, or their strings. The design then
-        suits them: cells for shares and histograms, a narrow wave for a mean. Other questions get
-        wider intervals. With ``Curve()`` among them, or a mean below epsilon 1, the default design
-        gets half of the people. Default: the whole curve.
+        suits them: cells for shares and histograms, one wave for a mean. Other questions get wider
+        intervals. With ``Curve()`` among them, some of the people report by the default design.
+        Default: the whole curve.
 
     Returns
     -------
@@ -416,7 +416,7 @@ def _for_questions(
     given = [name for name, value in rest.items() if value not in (None, "typical", False)]
     if given:
         raise ArgumentError(
-            f"{given[0]} is about the whole curve, and the questions do not ask for it alone. "
+            f"{given[0]} is about the whole curve, but other questions are asked. "
             "Leave it out" + (", and give users" if "error" in given else "")
         )
     assert users is not None

@@ -16,14 +16,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lapwing.documents import (
-    html_of,
-    opening,
-    parse,
-    read_as,
-    require_plain,
-    sync_folder,
-)
+from lapwing.atomic_files import sync_folder
+from lapwing.documents import opening, parse, read_as, require_plain
 from lapwing.errors import (
     ArgumentError,
     BudgetError,
@@ -33,6 +27,7 @@ from lapwing.errors import (
     MismatchError,
     PrivacyError,
 )
+from lapwing.facts import html_of
 from lapwing.privacy.exact_numbers import LARGEST_GUARANTEE
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from lapwing.documents import has_name, lock_file, replacing
+from lapwing.atomic_files import has_name, lock_file, replacing
 from lapwing.errors import BudgetError
 
 _PAUSE = 0.02

@@ -249,7 +249,7 @@ class Promise(FromFields):
         check_whole("releases", releases, low=1, high=1000)
         if getattr(domain, "bins", 1) is None:
             raise ArgumentError(
-                "split needs the bins of the domain, which are those of every release. Pass bins= "
+                "split needs the number of bins, which every release shares. Pass bins= "
                 "to the domain, for example bins=256"
             )
         domain = domain.for_curator()

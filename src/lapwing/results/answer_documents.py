@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from lapwing.privacy.guarantee import Standing
-from lapwing.protocol.domains.ranges import Closed, OpenEnd
+from lapwing.protocol.domains.ranges import OpenEnd
 from lapwing.protocol.domains.text_values import Unit
+from lapwing.questions import Share
 from lapwing.results.uncertainty import Kind, Target
 
 PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -27,14 +28,6 @@ RANGE_LIMIT = 4096
 """Symbols up to which errors of ranges are bounded. Beyond, it takes seconds."""
 
 
-class AskedRange(NamedTuple):
-    """A range as somebody typed it, and which of its ends belong to it."""
-
-    low: str | None
-    high: str | None
-    closed: Closed | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class AnswerRequest:
     """Questions put to a result.
@@ -42,9 +35,7 @@ class AnswerRequest:
     level: Of all intervals, in (0, 1).
     target: Whom they are about. A difference has its own.
     probabilities: Of the quantiles.
-    ranges: The ends of each, as typed in the unit of the values. An end that is None or empty is
-        open. Unless it is said otherwise, the end belongs to a range that belongs to the bins.
-    labels: Labels or values whose shares are asked.
+    shares: Shares of ranges, labels or values, which have a row alongside the answers.
     asks: Questions, or their string forms. Without one the questions of the survey.
     start: From where quantiles on a circle are counted, as typed. Without it a circle has none.
     moments, range_errors, atoms: Whether a document of numbers has mean and standard deviation,
@@ -55,8 +46,7 @@ class AnswerRequest:
     level: float = 0.95
     target: Target = "empirical"
     probabilities: Sequence[float] = PROBABILITIES
-    ranges: Sequence[tuple[str | None, str | None] | AskedRange] = ()
-    labels: Sequence[Any] = ()
+    shares: Sequence[Share] = ()
     asks: Sequence[Any] = ()
     start: str | None = None
     moments: bool = True
@@ -121,7 +111,8 @@ class QuestionRow(IntervalRow, BinEnds):
     of `inside` are the bins that its ends cut in two: nobody knows where in them values are. None
     is an open end, also of a bin, the missing symbol, and what does not belong to the question. The
     share is None if an end is `low` or `high` of the domain and in a bin with other values. It may
-    then be anything in its interval, and `reason` says so.
+    then be anything in its interval, and `reason` says so. So it does where a survey did not ask
+    this, and the interval spans half of the range.
     """
 
     question: Literal["range", "share"]

@@ -8,10 +8,9 @@ Numbers are not rounded here. A rule about answers is written once:
 rule                             function
 ===============================  =====================================================
 a quantile                       :func:`quantile_row`
-a share of a range               :func:`lapwing.results.range_answers.range_row`. Inside
-                                 bins and at their edges
+a share of a range or a label    ``result.answer``, by :mod:`lapwing.results.question_answers`.
+                                 Inside bins and at their edges
                                  :func:`lapwing.results.intervals.probability_ends`
-a share of a label or value      :func:`share_row`
 rows of a table of labels        :func:`largest_rows`: simultaneous, by
                                  :func:`lapwing.results.band.table_kind`
 rows of a table, by value        :func:`cdf_columns`
@@ -23,6 +22,7 @@ about whom                       ``about`` of every document, by
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -32,26 +32,29 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import weakest_standing
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_days
+from lapwing.protocol.domains.domain_answers import Places, to_days
 from lapwing.protocol.domains.ranges import (
     OpenEnd,
+    Span,
     bin_of_low,
     number_of,
     open_end,
+    split_symbol,
     symbol_places,
 )
 from lapwing.protocol.domains.units import to_text
+from lapwing.questions import Share, label_of
 from lapwing.results.answer_documents import (
     RANGE_LIMIT,
     ROW_LIMIT,
     Answer,
     AnswerDocument,
     AnswerRequest,
-    AskedRange,
     AtomRow,
     BandDocument,
     BinEnds,
     CurveDocument,
+    CutBin,
     DifferenceAnswer,
     HeavyHittersAnswer,
     IntervalRow,
@@ -71,7 +74,7 @@ from lapwing.results.answer_documents import (
     ShiftRow,
 )
 from lapwing.results.atoms import atoms_at
-from lapwing.results.band import Among, Band, DifferenceBand, Kind, Target
+from lapwing.results.band import Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
 from lapwing.results.counted import all_noise, counted_word, unit_document, whom_of
 from lapwing.results.exact_values import promise_text
@@ -85,7 +88,6 @@ from lapwing.results.intervals import (
     reaching,
     share_ends,
 )
-from lapwing.results.range_answers import bin_ends, range_row, share_with_ends
 from lapwing.results.readable import Columns, about_column, interval_columns, rows_of
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import (
@@ -115,10 +117,6 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
     """Return what a distribution or a list of heavy hitters says, as :func:`answer_of`."""
     ordered = result.domain.ordered
     heavy = result._kind == "heavy-hitters"
-    if request.ranges and (heavy or not ordered):
-        raise ArgumentError(
-            "this result has labels, which have no ranges. Ask for the share of a label"
-        )
     if heavy:
         return _heavy_hitters(result, request)
     reason = reason_of(result)
@@ -127,10 +125,6 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
 
 
 def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
-    rows: list[QuestionRow] = [
-        *(range_row(result, AskedRange(*ends), **request.how) for ends in request.ranges),
-        *(share_row(result, label, **request.how) for label in request.labels),
-    ]
     return {
         "reports": result.reports,
         "level": request.level,
@@ -145,7 +139,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "unit": result.domain.unit,
         "measured_in": measured_in(result),
         "band": _band(band),
-        "questions": rows,
+        "questions": [share_row(result, asked, **request.how) for asked in request.shares],
     }
 
 
@@ -161,7 +155,7 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     how = request.how
     band = result.confidence_band(**how)
     nobody = missing_share(result) == 1  # has a value, so nothing is said of values
-    if nobody and (request.ranges or request.labels):
+    if nobody and request.shares:
         raise ArgumentError("all mass is on missing values, so nobody has one. Ask for their share")
     circle = Circle.of_domain(result.domain)
     start = start_of(request, result.domain)
@@ -482,54 +476,101 @@ def quantile_row(
 
 
 def share_row(
-    result: Any, label: Any, *, level: float, target: Target = "empirical"
+    result: Any, asked: Share, *, level: float, target: Target = "empirical"
 ) -> QuestionRow:
-    """Return the share of one label, or of the bin or atom that holds a value.
+    """Return the answer to a share, with the words and the bins that it is shown with.
 
-    In a distribution it is a share of the people with a value, and the share of missing values is
-    one of all people. DomainError says that there is no such label. In heavy hitters it is that of
-    a listed value, with a simultaneous interval, and ArgumentError says that it is not listed.
+    Of heavy hitters it is that of a listed value, with a simultaneous interval, and ArgumentError
+    says that it is not listed.
     """
-    how: dict[str, Any] = {"level": level, "target": target}
-    if result._kind == "heavy-hitters":
-        share = share_with_ends(result.share(label), result.share_interval(label, **how))
-        return _symbol_share(label, share, kind="simultaneous")
-    place: BinEnds | None = None
     domain = result.domain
-    if label is None and missing_unseen(result):
-        return _symbol_share(None, missing_row(result, **how) or share_with_ends(0.0, None))
-    among: Among = "all" if label is None else "present"
-    share = share_with_ends(
-        result.share(label, among=among),
-        result.share_interval(label, among=among, **how),
-    )
+    heavy = result._kind == "heavy-hitters"
+    row: QuestionRow = {
+        "question": "range" if asked.label is None else "share",
+        "above": asked.above,
+        "at_least": asked.at_least,
+        "at_most": asked.at_most,
+        "below": asked.below,
+        "inside": [],
+        "label": None,
+        "left": None,
+        "right": None,
+        "share": None,
+        "low": None,
+        "high": None,
+        "interval": "simultaneous" if heavy else "pointwise",
+    }
+    if heavy:
+        row["label"], ends = (
+            asked.label,
+            result.share_interval(asked.label, level=level, target=target),
+        )
+        row |= share_with_ends(result.share(asked.label), ends)  # type: ignore[typeddict-item]
+        return row
+    answer = result.answer(asked, level=level, target=target)
+    row |= {"share": answer.value, "low": answer.low, "high": answer.high}
+    if answer.value is None and answer.note is not None:
+        row["reason"] = answer.note
+    if asked.label is None:
+        _add_ends(row, asked, domain)
+        return row
+    label = label_of(asked.label, domain, name="label")
+    row["label"] = _plain(label)
     if domain.ordered and label is not None:
         place = bin_ends(domain, int(domain.index([label])[0]))
-        if place["left"] == place["right"]:  # an atom or a whole number, not a bin
-            place = None
-    return _symbol_share(label, share, place)
+        if place["left"] != place["right"]:  # a bin, and no atom or whole number
+            row |= place  # type: ignore[typeddict-item]
+    return row
 
 
-def _symbol_share(
-    label: Any, share: ShareRow, place: BinEnds | None = None, *, kind: Kind = "pointwise"
-) -> QuestionRow:
-    ends: BinEnds = {"left": None, "right": None} if place is None else place
-    return {
-        "question": "share",
-        "above": None,
-        "at_least": None,
-        "at_most": None,
-        "below": None,
-        "inside": [],
-        "label": _plain(label),
-        **ends,
-        **share,
-        "interval": kind,
-    }
+def _add_ends(row: QuestionRow, asked: Share, domain: Domain) -> None:
+    """Add the bins that the ends of a range cut in two, and where a circle begins or ends."""
+    (spans,) = asked.ranges(domain)
+    for typed, place in typed_places(asked.low, asked.high, spans):
+        symbol = split_symbol(domain, place)
+        if symbol is not None:
+            cut: CutBin = {"end": typed, **bin_ends(domain, symbol)}
+            row["inside"].append(cut)
+    if domain.circular:
+        left = domain.closed == "left"
+        if not asked.low:
+            row["at_least" if left else "above"] = _minute_text(domain.left[0], domain)
+        if not asked.high:
+            row["below" if left else "at_most"] = _minute_text(domain.right[-1], domain)
+
+
+def _minute_text(end: float, domain: Domain) -> str:
+    text = to_text(float(end), unit=domain.unit)
+    return text.removesuffix(":00") if domain.unit == "time-of-day" else text
+
+
+def typed_places(
+    low: str | None, high: str | None, spans: Sequence[Span]
+) -> list[tuple[str, Places]]:
+    """Return the ends of a range as typed, each with its place."""
+    ends = (low, spans[-1][0]), (high, spans[0][1])
+    return [(typed, place) for typed, place in ends if typed]
+
+
+def bin_ends(domain: Domain, symbol: int) -> BinEnds:
+    """Return the ends of a symbol. One that holds values outside the range has one."""
+    starts, stops = symbol_places(domain)
+    ends = float(starts.points[symbol]), float(stops.points[symbol])
+    left, right = (None if math.isinf(end) else end for end in ends)
+    word = open_end(domain, symbol)
+    if word is None:
+        return {"left": left, "right": right}
+    return {"left": left, "right": right, "open": word}
+
+
+def share_with_ends(share: float, ends: tuple[float, float] | None) -> ShareRow:
+    """Return a share with its interval, of which the ends are None without one."""
+    low, high = (None, None) if ends is None else ends
+    return {"share": share, "low": low, "high": high}
 
 
 def missing_row(result: Any, *, level: float, target: Target = "empirical") -> ShareRow | None:
-    """Return the share of all people whose value is missing. None where these do not count."""
+    """Return the share of missing values among all people, or None if they do not count."""
     if result.domain.missing_index is None:
         return None
     if missing_unseen(result):

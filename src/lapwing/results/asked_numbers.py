@@ -162,9 +162,8 @@ class AskedNumbers:
     def sensitivity(self) -> Sensitivity:
         """How far one person moves the numbers.
 
-        For a quantile it is twice the sum over its draws of how far it moves a utility. Where the
-        number of people is secret, it adds what it moves that. Noise of a scale costs it over the
-        scale.
+        For a quantile, this is twice the change of a utility, summed over its draws, plus the
+        change of a secret number of people. Noise of a scale costs that over the scale.
         """
         rows = 1 if self.promise.unit is None else self.promise.unit.most
         replaced = 1 + (self.promise.neighbors == "replace-one")

@@ -20,7 +20,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
-from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
+from lapwing.protocol.domains.ranges import Closed, Span, end_symbol, held_values, to_spans
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve, Question
 from lapwing.results.answer_documents import AnswerDocument
@@ -262,7 +262,13 @@ class DistributionIntervals:
         >>> print(f"{low:.1%} to {high:.1%}")
         59.2% to 60.2%
         """
-        spans = to_spans(low, high, self.domain, closed)
+        return self._spans_interval(
+            to_spans(low, high, self.domain, closed), level=level, target=target
+        )
+
+    def _spans_interval(
+        self, spans: Sequence[Span], *, level: float, target: Target
+    ) -> tuple[float, float] | None:
         error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None

@@ -11,13 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.docstrings import inherits
-from lapwing.documents import (
-    Stored,
-    html_of,
-    lines_of,
-    nearest,
-)
+from lapwing.documents import Stored, nearest
 from lapwing.errors import ArgumentError
+from lapwing.facts import html_of, lines_of
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.results.answer_documents import AnswerRequest

@@ -16,6 +16,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.ranges import Span, end_symbol, touched
 from lapwing.protocol.domains.units import to_number, to_text
 from lapwing.questions import (
     MISSING,
@@ -30,19 +31,19 @@ from lapwing.questions import (
     place_text,
     read,
 )
-from lapwing.results.answer_documents import AnswerDocument, AskedRange
-from lapwing.results.answers import cdf_columns, number_row, share_row
-from lapwing.results.band import Target
+from lapwing.results.answer_documents import AnswerDocument
+from lapwing.results.answers import cdf_columns, number_row, typed_places
+from lapwing.results.band import Among, Target
 from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.counted import whom_of
 from lapwing.results.exact_values import NO_ERROR, is_exact
-from lapwing.results.range_answers import range_row
 from lapwing.results.rounding import (
     interval_text,
     number_text,
     number_writer,
     percent,
 )
+from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
 
 ASKS = "asks"
@@ -55,6 +56,9 @@ TOO_WIDE = (
     "the interval spans half of the range or more, and the survey does not ask this, so there is "
     "no point"
 )
+
+AT_AN_END = "not known. Declare {0} as an atom (--atom {0})"
+"""What stands for a share that may be anything in its interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,6 +231,9 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
         rows = [(None, None, None, reason) for _ in rows]
     if withheld(result, asked):
         rows = [_without_wide_point(row, asked, domain) for row in rows]
+        if isinstance(asked, Share | Histogram) and _of_range(asked):
+            pairs = zip(rows, asked.ranges(domain), strict=True)
+            rows = [_bounded(result, row, spans, how) for row, spans in pairs]
     notes = [note for *_, note in rows if note is not None]
     if not notes and rows[0][1] is None and is_exact(result):
         notes = [NO_ERROR]
@@ -269,18 +276,17 @@ def withheld(result: Any, asked: Question) -> bool:
 
 def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
     domain = result.domain
+    if isinstance(asked, Share) and asked.label is not None:
+        return [_label_share(result, label_of(asked.label, domain, name="label"), how)]
     if isinstance(asked, Share):
-        if asked.label is not None:
-            row = share_row(result, label_of(asked.label, domain, name="label"), **how)
-        else:
-            row = range_row(result, AskedRange(asked.low, asked.high, asked.closed), **how)
-        return [_share(row)]
-    if isinstance(asked, Histogram):
-        cells = [
-            AskedRange(place_text(low, domain), place_text(high, domain))
-            for low, high in asked.cells(domain)
+        return [
+            _range_share(result, each, asked.low, asked.high, how) for each in asked.ranges(domain)
         ]
-        return [_share(range_row(result, each, **how)) for each in cells]
+    if isinstance(asked, Histogram):
+        return [
+            _range_share(result, each, place_text(low, domain), place_text(high, domain), how)
+            for each, (low, high) in zip(asked.ranges(domain), asked.cells(domain), strict=True)
+        ]
     if isinstance(asked, Mean):
         value, interval = result.mean(), result.mean_interval(**how)
         return [(value, *(interval or (None, None)), NO_MIDDLE if value is None else None)]
@@ -290,8 +296,49 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
     return [(*each, None) for each in zip(*columns.values(), strict=True)]
 
 
-def _share(row: Any) -> _Row:
-    return row["share"], row["low"], row["high"], row.get("reason")
+def _label_share(result: Any, label: Any, how: dict[str, Any]) -> _Row:
+    """Return the share of a label of those with a value. That of missing values is of all."""
+    if label is None and missing_unseen(result):
+        return None, None, None, MISSING_UNSEEN
+    among: Among = "all" if label is None else "present"
+    interval = result.share_interval(label, among=among, **how)
+    return result.share(label, among=among), *(interval or (None, None)), None
+
+
+def _range_share(
+    result: Any, spans: list[Span], low: str | None, high: str | None, how: dict[str, Any]
+) -> _Row:
+    """Return the share of a range, of those with a value."""
+    value, note = min(result.cumulative.between(spans), 1.0), None
+    for typed, place in typed_places(low, high, spans)[::-1]:
+        if end_symbol(result.domain, place) is not None:  # anywhere in its interval
+            value, note = None, AT_AN_END.format(typed)
+    return value, *(result._spans_interval(spans, **how) or (None, None)), note
+
+
+def _of_range(asked: Any) -> bool:
+    return isinstance(asked, Histogram) or (isinstance(asked, Share) and asked.label is None)
+
+
+def _bounded(result: Any, row: _Row, spans: list[Span], how: dict[str, Any]) -> _Row:
+    """Return a row of which the interval is wide, cut by the shares that the survey asks."""
+    value, low, high, note = row
+    if note != TOO_WIDE:
+        return row
+    domain = result.domain
+    own = touched(domain, spans)
+    for each in filter(_of_range, asked_in(result.provenance)):
+        for others in each.ranges(domain):  # type: ignore[union-attr]
+            other, ends = touched(domain, others).whole, result._spans_interval(others, **how)
+            if (other <= own.whole).all():
+                low = max(low, ends[0])
+            if (own.some <= other).all():
+                high = min(high, ends[1])
+            if not (own.some & other).any():
+                high = min(high, 1 - ends[0])
+            if (own.whole | other).all():
+                low = max(low, 1 - ends[1])
+    return value, low, high, note
 
 
 def _quantile(result: Any, probability: float, how: dict[str, Any]) -> _Row:

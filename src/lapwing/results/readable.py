@@ -11,8 +11,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from lapwing.documents import html_of, lines_of
 from lapwing.errors import MissingExtraError
+from lapwing.facts import html_of, lines_of
 from lapwing.results.band import Kind
 from lapwing.results.exact_values import EXACT
 

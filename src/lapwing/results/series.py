@@ -11,15 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.docstrings import inherits
-from lapwing.documents import (
-    fingerprint,
-    html_of,
-    lines_of,
-    require,
-    require_format,
-    require_spelling,
-)
+from lapwing.documents import fingerprint, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.facts import html_of, lines_of
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text

@@ -312,9 +312,9 @@ class Uncertainty:
     ) -> float:
         """Return the level-quantile of the largest standardized error over the used symbols.
 
-        For the masses of very many symbols, a value that is at least that, without a simulation.
-        Normal errors are together within a limit no less often than independent ones (Šidák 1967).
-        Those of many labels are nearly independent.
+        For the masses of very many symbols, returns an upper bound without a simulation. Gaussian
+        errors are jointly within a limit at least as often as independent ones (Šidák 1967). Those
+        of many labels are nearly independent.
         """
         if not cumulative and self.center.size > SIMULATED_LIMIT:
             beyond = -math.expm1(math.log(level) / int(used.sum()))

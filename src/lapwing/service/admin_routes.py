@@ -192,7 +192,7 @@ Day = Annotated[str, Meta(extra_json_schema={"format": "date"})]
 
 
 class NewToken(Body):
-    """Whom a token is for."""
+    """The holder of a token."""
 
     role: Role
     label: Annotated[str, Meta(max_length=100)] = ""
@@ -247,7 +247,7 @@ class TokenList(TypedDict):
 @endpoint(
     "GET",
     "/v1/tokens",
-    "All tokens of roles",
+    "All tokens, with their roles",
     role="admin",
     answers={200: json_of("One row per token.", TokenList)},
 )
@@ -257,7 +257,7 @@ async def list_tokens(request: Request) -> Response:
 
 
 async def token_rows(request: Request) -> list[TokenRow]:
-    """Return what is told of each token."""
+    """Return the public data of each token."""
     return [
         TokenRow(
             id=short_name(token.digest),

@@ -96,13 +96,13 @@ class ResultQuery(ComparedQuery):
 
     low: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
-        Meta(description="Start of a range. Without it the range is open."),
+        Meta(description="Start of a range. Without it, the range is unbounded."),
     ] = None
     high: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
         Meta(
-            description="End of a range, which contains the same end as the bins. Without it the "
-            "range is open."
+            description="End of a range, open or closed as the bins are. Without it, the "
+            "range is unbounded."
         ),
     ] = None
     quantiles: Annotated[
@@ -154,9 +154,7 @@ class ResultHead(TypedDict):
     name: str
     epoch: EpochName
     segment: str | None
-    notice: Annotated[
-        dict[str, str], Meta(description="The text that people were asked in the epoch.")
-    ]
+    notice: Annotated[dict[str, str], Meta(description="The text that people saw in the epoch.")]
     look: LookDocument
     warnings: list[str]
     against: NotRequired[EpochName]

@@ -152,7 +152,7 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
 
 
 async def _defect(request: Request, error: Exception) -> Response:
-    return _answer(ProblemError(Problem.DEFECT, "please report it. Nothing was changed by it"))
+    return _answer(ProblemError(Problem.DEFECT, "please report it. The request changed nothing"))
 
 
 class Health(TypedDict):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, assert_never
 
 from lapwing.errors import ArgumentError
+from lapwing.questions import share_between
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import csv_rows, table_rows
 from lapwing.results.answers import answer_of, difference_answer, result_answer
@@ -75,7 +76,7 @@ def carried_out(
             request = AnswerRequest(
                 level=order.level,
                 probabilities=order.probabilities,
-                ranges=order.ranges,
+                shares=[share_between(*ends, found[0].domain) for ends in order.ranges],
                 start=order.start,
                 asks=order.asks,
                 curve=True,

@@ -46,10 +46,11 @@ class DecodingProcess:
     seconds: How long one order may take.
     """
 
+    _context: Any = get_context("spawn")
+
     def __init__(self, *, seconds: float) -> None:
         self._seconds = seconds
         self._lock = Lock()
-        self._context = get_context("spawn")
         self._process: Any = None
         self._link: Connection | None = None
         self._ended = False

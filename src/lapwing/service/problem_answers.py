@@ -120,6 +120,8 @@ def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
         )
     if isinstance(error, StoreError):
         return ProblemError(
-            Problem.NOT_READY, "the database cannot do it now. Try again", retry_after=retry_seconds
+            Problem.NOT_READY,
+            "the database is busy or unreachable. Try again",
+            retry_after=retry_seconds,
         )
     return ProblemError(Problem.STATE, str(error))

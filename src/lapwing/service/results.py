@@ -188,7 +188,7 @@ class Results:
         return look_document(look, kept, key.epoch, now=self._clock())
 
     async def look(self, kept: KeptSurvey, epoch: str) -> Look | None:
-        """Return what is shown of an epoch. None while nothing is."""
+        """Return the public view of an epoch, or None while nothing is shown."""
         fingerprint = kept.stored.fingerprint
         return await self._apart(lambda: self._store.look(fingerprint, epoch, now=self._clock()))
 
@@ -412,7 +412,9 @@ class LookDocument(TypedDict):
     final: bool
     complete: Annotated[
         bool,
-        Meta(description="Whether all reports are in it. false and final: the last few are not."),
+        Meta(
+            description="Whether all reports are in it. false and final: the last few are left out."
+        ),
     ]
     next: Annotated[str | None, Meta(description="Time of the next one, in words. null: final.")]
 

@@ -46,7 +46,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     database : str
         The path of an SQLite file, or ``postgresql://...``. The folder of the default is made.
     host : str
-        The address to listen at.
+        The address to listen on.
     port : int
         0 takes any free one, which is printed.
     admin_token_file, analyst_token_file, monitor_token_file : str, optional

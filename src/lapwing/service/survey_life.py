@@ -162,18 +162,18 @@ class NewSurvey(Body):
 
 
 class EpochDocument(TypedDict):
-    """An epoch as devices and analysts are told of it."""
+    """An epoch as devices and analysts see it."""
 
     name: EpochName
     opens: Moment | None
     closes: Moment | None
     grace_until: Moment | None
     state: EpochState
-    text: Annotated[Fingerprint, Meta(description="Of the text that people are asked in it.")]
+    text: Annotated[Fingerprint, Meta(description="Fingerprint of the text that people see in it.")]
 
 
 def epoch_document(epoch: StoredEpoch, kept: KeptSurvey) -> EpochDocument:
-    """Return what devices and analysts are told of an epoch of a survey."""
+    """Return an epoch of a survey as devices and analysts see it."""
     ends = None if epoch.closes is None else epoch.closes + epoch.grace_seconds
     return {
         "name": epoch.name,

@@ -72,7 +72,8 @@ class SegmentCount(CountDocument):
 
 
 Reasons = Annotated[
-    dict[str, Count] | None, Meta(description="Refused uploads by reason. Null: an admin decides.")
+    dict[str, Count] | None,
+    Meta(description="Refused uploads by reason. null unless you are an admin."),
 ]
 
 
@@ -81,14 +82,15 @@ class CountedEpoch(EpochDocument, CountDocument):
 
     look: LookDocument | None
     received: Annotated[
-        Count | None, Meta(description="Reports so far, shown or not. Null: an admin decides.")
+        Count | None,
+        Meta(description="Reports so far, shown or not. null unless you are an admin."),
     ]
     refused: Reasons
     segments: NotRequired[list[SegmentCount]]
 
 
 class TokenCounts(TypedDict):
-    """Upload tokens of a survey that needs them. An admin is told."""
+    """Upload tokens of a survey that needs them. Shown to admins only."""
 
     unused: Count
     used: Count

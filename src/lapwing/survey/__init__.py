@@ -1,4 +1,4 @@
-"""Where the parts are joined: the agreed document, publication, what a person is told."""
+"""Surveys and releases: the agreed document, publication, and the statement for people."""
 
 from lapwing.registry import attached
 

@@ -172,7 +172,7 @@ def _check_domains(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
     for number, (_, channel, _) in enumerate(read[1:], start=2):
         if channel.domain.to_document() != first:
             raise MismatchError(
-                f"survey {number} is on another domain than survey 1. One distribution has one "
+                f"survey {number} has another domain than survey 1. One distribution has one "
                 "domain, so decode them separately"
             )
 

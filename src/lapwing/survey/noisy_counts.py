@@ -129,7 +129,7 @@ def read_counts(
         )
     warn_of_altered(numbers, noise, float(exact))
     steps = 1 if noise == "discrete-laplace" else FINEST
-    if np.abs(numbers).max() * steps >= LARGEST_ANSWER:
+    if np.abs(numbers).max() >= LARGEST_ANSWER / steps:
         raise ArgumentError("counts", f"must be below {LARGEST_ANSWER // steps}")
     answers = np.rint(numbers * steps).astype(np.int64)
     promise = _promise(guarantee, noise, exact)

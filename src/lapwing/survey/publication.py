@@ -18,8 +18,9 @@ from lapwing.decoders.releases.segment_curves import (
     somebody_in_none,
     table_of_curves,
 )
-from lapwing.documents import Stored, html_of
+from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
+from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_choice import Choice
 from lapwing.planning.release_defaults import (

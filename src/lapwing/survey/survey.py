@@ -16,7 +16,6 @@ from lapwing.documents import (
     Stored,
     describe_value,
     fingerprint,
-    html_of,
     require,
     require_format,
     require_spelling,
@@ -29,6 +28,7 @@ from lapwing.errors import (
     MismatchError,
     kind_of,
 )
+from lapwing.facts import html_of
 from lapwing.linear.arrays import Values, declared_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
@@ -57,13 +57,11 @@ from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
 from lapwing.questions import (
     Question,
-    asks_document,
-    asks_of,
     check_answerable,
-    quiet_about_the_curve,
     read_questions,
 )
 from lapwing.registry import DECODERS, RANDOMIZERS
+from lapwing.survey.survey_questions import asks_document, asks_of, quiet_about_the_curve
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
@@ -581,10 +579,10 @@ class Survey(Stored):
     ) -> Survey:
         """Return the survey that asks the next people, its parts chosen by a published answer.
 
-        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. Where the first
-        people's answer shows a smooth one, the next are not asked about fine bins. Where it shows
-        single values that many hold, more are. Domain, epsilon and questions stay, and so do the
-        cells that questions have. Decode both epochs with :func:`lapwing.decode_together`.
+        The default mixture of :class:`lapwing.MultiscaleWave` suits any column. If the first answer
+        is smooth, fewer of the next people are asked about fine bins. If it shows single values
+        that many hold, more people are. Domain, epsilon and questions stay, and so do the cells
+        that questions have. Decode both epochs with :func:`lapwing.decode_together`.
 
         Parameters
         ----------
@@ -663,6 +661,7 @@ class Survey(Stored):
         return {
             "survey": self.name,
             **self.notice,
+            **({"asks": ", ".join(map(str, self.questions))} if self.questions else {}),
             "domain": domain_text(self.randomizer.domain),
             "randomizer": self.randomizer.name,
             "privacy guarantee": str(self.guarantee),
@@ -777,7 +776,9 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
                 advice=f"Number {number} is not",
             )
         if (rule := broken_rule(label)) is not None:
-            raise ArgumentError(f"every segment must {rule}, number {number} does not. Change it")
+            raise ArgumentError(
+                f"every segment must {rule}, but number {number} does not. Change it"
+            )
     if len(set(map(compared_text, segments))) != len(segments):
         raise ArgumentError("segments", "must be named once, one is named twice")
     return tuple(segments)

@@ -356,7 +356,7 @@ class Watch(Declared, FromFields, Stored):
         domain = randomizer.domain
         if not domain.ordered:
             raise UnsupportedChannelError(
-                "the people who notice a change are planned for numbers only"
+                "the people needed to notice a change are computed for numbers only"
             )
         scaled = ScaledBasis(domain, limit=WAVES)
         columns = scaled.columns(np.ones(scaled.joined.size))

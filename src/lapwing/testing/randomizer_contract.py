@@ -400,7 +400,7 @@ def check_channel(randomizer: Randomizer, laws: list[Law]) -> None:
         claim_close(
             block.share * matrix,
             mean,
-            f"block {number} of the channel is not the law of the reports",
+            f"block {number} of the channel is not the distribution of the reports",
             relative=1e-12,
             absolute=1e-15,
         )
@@ -457,7 +457,7 @@ def check_reports(
     claim(batch.width == randomizer.report_width, "reports must be as wide as is said")
     claim(
         report_tail(batch.data, law) >= level,
-        f"the reports of input {point} do not have the law of from_words",
+        f"the reports of input {point} do not have the distribution of from_words",
     )
     words = iterate(seeded(point))
     few = b"".join(randomizer.from_words(point, words) for _ in range(min(reports, 1000)))

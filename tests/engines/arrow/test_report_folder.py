@@ -20,8 +20,8 @@ import pytest
 from pyarrow import parquet
 
 import lapwing as lw
-from lapwing import documents
-from lapwing.documents import replacing
+from lapwing import atomic_files
+from lapwing.atomic_files import replacing
 from lapwing.engines import spark
 from lapwing.engines.arrow import randomize, report_folder, summarize, tally
 from lapwing.engines.arrow.report_tables import report_schema
@@ -262,7 +262,7 @@ def test_a_file_is_replaced_only_when_told(tmp_path: Path, monkeypatch: pytest.M
     def no_links(*_: object) -> None:
         raise PermissionError
 
-    for change in (lambda: None, lambda: monkeypatch.setattr(documents.os, "link", no_links)):
+    for change in (lambda: None, lambda: monkeypatch.setattr(atomic_files.os, "link", no_links)):
         change()
         output = tmp_path / "late.lwr"
         late = pytest.raises(ArgumentError, match="already exists")

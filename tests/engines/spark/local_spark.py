@@ -38,6 +38,8 @@ def start(master: str = "local[2,2]", **settings: str) -> Any:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": "700m",
+            # Jobs of a second: what a better compiler and a second collector cost comes never back.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.log.level": "OFF",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.files.maxPartitionBytes": "9000",

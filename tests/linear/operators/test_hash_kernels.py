@@ -134,24 +134,25 @@ def test_reaching(size: int) -> None:
 
 @pytest.mark.parametrize("size", [2, 4, 55, 2**16])
 def test_hashed_supports_and_pools(size: int) -> None:
-    factors, shifts = factors_and_shifts(RNG.integers(0, 2**63, 203).astype(np.uint64))
+    pool = 203 if size < 2**16 else 23
+    factors, shifts = factors_and_shifts(RNG.integers(0, 2**63, pool).astype(np.uint64))
     keys = keys_of(np.arange(2100))
     table = hashes(factors[:, None], shifts[:, None], keys[None, :], size=size)
     assert table.min() >= 0 and table.max() < size
-    told = RNG.integers(0, size, 203)
+    told = RNG.integers(0, size, pool)
     first, width = intervals(told, size=size)
     counts = np.ones(2100, dtype=np.int64)
     hashed_supports(factors, shifts, first, width, keys, counts)
     assert counts.tolist() == (1 + (table == told[:, None]).sum(axis=0)).tolist()
 
-    mass, rates = RNG.random(2100), RNG.random(203 * size)
-    out = np.zeros(203 * size)
+    mass, rates = RNG.random(2100), RNG.random(pool * size)
+    out = np.zeros(pool * size)
     pooled_sums(factors, shifts, keys, size, mass, out)
-    expected = np.zeros((203, size))
+    expected = np.zeros((pool, size))
     for row, hashed in zip(expected, table, strict=True):
         np.add.at(row, hashed, mass)
     np.testing.assert_allclose(out, expected.ravel())
     reads = np.zeros(2100)
     pooled_reads(factors, shifts, keys, size, rates, reads)
-    rows = rates.reshape(203, size)
+    rows = rates.reshape(pool, size)
     np.testing.assert_allclose(reads, np.take_along_axis(rows, table, axis=1).sum(axis=0))

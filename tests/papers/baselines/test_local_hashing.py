@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, ExpectationMaximization, Integers, LeastSquares, simulate
-from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
+from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.baselines import LocalHashing
 from lapwing.papers.baselines.local_hashing import least_variance_size
@@ -188,19 +188,6 @@ def test_reports_of_another_pool_are_foreign() -> None:
     assert not np.array_equal(pool._pool[0], other._pool[0])
     with pytest.raises(MismatchError, match="Tally them with the survey"):
         pool.tally(other.randomize([1, 2], rng=seeded(1)))
-
-
-def test_impossible_reports_are_refused_with_their_position() -> None:
-    hashing = LocalHashing(Categories(30), 1)
-    data = hashing.randomize([1, 2, 3], rng=seeded(1)).data.copy()
-    data[1, 8] = hashing._hash_size
-    with pytest.raises(ReportError, match="position 1 ") as caught:
-        hashing.tally(Reports(data, hashing.fingerprint))
-    assert caught.value.position == 1
-    pool = LocalHashing(Categories(30), 1, hashes=50)
-    beyond = np.full((2, pool.report_width), 0xFF, dtype=np.uint8)
-    with pytest.raises(ReportError, match="position 0 "):
-        pool.tally(Reports(beyond, pool.fingerprint))
 
 
 def test_a_seed_without_a_pool_is_refused() -> None:

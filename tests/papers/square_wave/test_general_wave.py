@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -21,13 +20,11 @@ from lapwing import (
     simulate,
 )
 from lapwing.distances import wasserstein
-from lapwing.documents import canonical, parse
 from lapwing.errors import ArgumentError, DomainError, MismatchError, PrivacyError, ReportError
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.square_wave.general_wave import GeneralWave
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, seeded
-from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
 from lapwing.results.cumulative import Cumulative
 from lapwing.testing.randomizer_contract import exact_law
@@ -280,19 +277,6 @@ def test_impossible_and_foreign_reports_are_refused(name: str) -> None:
 def test_heights_may_be_an_array() -> None:
     heights = (0.25, 1.0, 0.5)
     assert GeneralWave(LINE, 1, shape=np.array(heights)) == GeneralWave(LINE, 1, shape=heights)
-
-
-@each
-def test_documents_and_pickles(name: str) -> None:
-    wave = WAVES[name]
-    document = parse(canonical(wave.to_document()), name="a randomizer")
-    again = build(document, {"general-wave": GeneralWave}, name="the randomizer")
-    assert again == wave and again.fingerprint == wave.fingerprint and hash(again) == hash(wave)
-    simulate(wave, np.full(wave._points, 5), rng=1)
-    assert pickle.loads(pickle.dumps(wave)) == wave
-    published = wave._derived["thresholds"]
-    assert [int(limit, 16) for limit in published.values()] == list(wave._limits)
-    assert wave._derived["report_width"] == wave.report_width == 1
 
 
 # Decoding.

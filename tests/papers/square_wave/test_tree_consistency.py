@@ -249,16 +249,6 @@ def test_default_of_admm_is_within_a_hundredth_of_its_end() -> None:
     assert apart.max() < 0.01 * deviation.max()
 
 
-@pytest.mark.parametrize("method", ["weighted-average", "admm"])
-@pytest.mark.parametrize(("size", "branching"), [(16, 2), (64, 4), (50, 3)])
-def test_noiseless_tally_gives_the_truth(method: Method, size: int, branching: int) -> None:
-    randomizer = hierarchy(size, branching)
-    mass = np.random.default_rng(9).dirichlet(np.full(size, 0.5))
-    decoder = TreeConsistency(method=method, band=False)
-    result = decoder.decode(randomizer.channel, noiseless(randomizer, mass))
-    np.testing.assert_allclose(result.mass, mass, atol=1e-5)
-
-
 def test_levels_may_come_from_subset_selection() -> None:
     domain = Interval(0, 1, bins=24)
     randomizer = MultiscaleWave(

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import lapwing as lw
-from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.product import MOST_CELLS
 from tests.mistaken import mistaken
@@ -211,33 +211,6 @@ def test_documents_both_ways(domain: lw.Product) -> None:
     again = build_domain(document)
     assert again == domain and isinstance(again, lw.Product) and again.names == domain.names
     assert again.to_document() == document
-
-
-def _axes(change: Callable[[list[Any]], Any]) -> dict[str, Any]:
-    document = json.loads(json.dumps(LINES.to_document()))
-    axes = change(document["axes"])
-    return {**document, "axes": document["axes"] if axes is None else axes}
-
-
-DAMAGED: dict[str, dict[str, Any]] = {
-    "no axes": {"class": "product"},
-    "a key more": {**LINES.to_document(), "size": 144},
-    "axes by name": _axes(lambda axes: {one["name"]: one["domain"] for one in axes}),
-    "one axis": _axes(lambda axes: axes[:1]),
-    "three axes": _axes(lambda axes: [*axes, {**axes[0], "name": "third"}]),
-    "one name twice": _axes(lambda axes: axes[0].update(name="hour")),
-    "a name that is none": _axes(lambda axes: axes[0].update(name=3)),
-    "an axis that is none": _axes(lambda axes: [axes[0], "hour"]),
-    "an axis without a domain": _axes(lambda axes: [axes[0], {"name": "hour"}]),
-    "a domain that nobody knows": _axes(lambda axes: axes[0]["domain"].update({"class": "tree"})),
-    "a product within": _axes(lambda axes: axes[0].update(domain=LINES.to_document())),
-}
-
-
-@pytest.mark.parametrize("name", DAMAGED)
-def test_damaged_documents_are_refused(name: str) -> None:
-    with pytest.raises((FormatError, DomainError)):
-        build_domain(DAMAGED[name])
 
 
 def test_a_product_is_frozen_and_has_copies() -> None:

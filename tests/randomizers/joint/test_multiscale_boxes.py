@@ -96,7 +96,7 @@ def test_a_part_that_is_asked_about_the_wrong_cell_is_found() -> None:
     mixture = Turned(domain, epsilon, components=components)
     laws = laws_of(mixture)
     check_promise(mixture, laws)
-    with pytest.raises(AssertionError, match="is not the law of the reports"):
+    with pytest.raises(AssertionError, match="is not the distribution of the reports"):
         check_channel(mixture, laws)
 
 

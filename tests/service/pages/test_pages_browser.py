@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import httpx
@@ -51,25 +52,21 @@ PAIRS = lw.Survey(
     ),
     question="How long did it take, and when?",
 )
-KINDS = lw.Survey(
-    "Kinds",
-    lw.recommend(
-        lw.Product(
-            kind=lw.Categories(["phone", "laptop"]), happy=lw.Categories(["yes", "no", "so so"])
-        ),
-        epsilon=2,
-        users=3000,
-    ),
-)
-ASKING = lw.Survey(
-    "Earnings",
-    lw.recommend(
-        lw.Interval(0, 500_000),
-        epsilon=2,
-        users=20_000,
-        questions=["share above 50000", "histogram edges 0 20000 50000 500000", "mean"],
-    ),
-)
+
+
+@cache
+def kinds() -> lw.Survey:
+    asked = lw.Product(
+        kind=lw.Categories(["phone", "laptop"]), happy=lw.Categories(["yes", "no", "so so"])
+    )
+    return lw.Survey("Kinds", lw.recommend(asked, epsilon=2, users=3000))
+
+
+@cache
+def asking() -> lw.Survey:
+    asked = ["share above 50000", "histogram edges 0 20000 50000 500000", "mean"]
+    best = lw.recommend(lw.Interval(0, 500_000), epsilon=2, users=20_000, questions=asked)
+    return lw.Survey("Earnings", best)
 
 
 class Place(NamedTuple):
@@ -101,7 +98,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         served(tmp_path_factory.mktemp("collector")) as here,
         sync_api.sync_playwright() as started,
     ):
-        for survey in (*SURVEYS, ASKING, PAIRS, KINDS):
+        for survey in (*SURVEYS, asking(), PAIRS, kinds()):
             open_survey(here.address, survey)
         path = f"{here.address}/v1/surveys/{INCOME.fingerprint}/epochs/f"
         with httpx.Client(headers=as_role(ADMIN), timeout=SECONDS) as client:
@@ -114,7 +111,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         _send(here.address, BIRDS, ["lapwing"] * 900 + ["snipe"] * 600)
         _send(here.address, DAYS, rng.uniform(20500, 20700, 2000))
         _send(here.address, CHILDREN, rng.poisson(1.7, 2000).clip(0, 8))
-        _send(here.address, ASKING, rng.lognormal(10.4, 0.8, 5000).clip(0, 499_000))
+        _send(here.address, asking(), rng.lognormal(10.4, 0.8, 5000).clip(0, 499_000))
         with running_chromium(started, tmp_path_factory.mktemp("profile")) as running:
             yield Place(here.address, running)
 
@@ -254,9 +251,9 @@ def test_what_is_drawn_is_what_the_reports_say(place: Place, survey: lw.Survey) 
 
 def test_answers_to_the_questions_of_a_survey_come_first(place: Place) -> None:
     with opened(place, viewport={"width": 390, "height": 800}) as page:
-        page.goto(place.of(ASKING))
+        page.goto(place.of(asking()))
         settled(page)
-        path = f"{place.address}/v1/surveys/{ASKING.fingerprint}/results/e"
+        path = f"{place.address}/v1/surveys/{asking().fingerprint}/results/e"
         document = httpx.get(path, headers=as_role(ADMIN), timeout=SECONDS).json()
         first = page.locator("#result table").first
         rows = first.locator("tbody tr").all_inner_texts()
@@ -303,7 +300,7 @@ def test_text_stands_out_and_nothing_is_wider_than_a_telephone(place: Place, sch
         "/",
         f"/surveys/{INCOME.fingerprint}?epoch=f&against=segment:south&segment=north&low=3&error=x",
         f"/surveys/{BIRDS.fingerprint}",
-        f"/surveys/{ASKING.fingerprint}?low=20000",
+        f"/surveys/{asking().fingerprint}?low=20000",
         f"/take-part/{INCOME.fingerprint}",
     ]
     with opened(place, color_scheme=scheme, viewport={"width": 390, "height": 800}) as page:
@@ -556,7 +553,7 @@ def test_a_visitor_answers_two_attributes_in_one_report(place: Place) -> None:
         PAIRS.tally(
             Batch.from_bytes(sent.post_data_buffer).to_reports(PAIRS.randomizer.fingerprint)
         )
-        page.goto(f"{place.address}/take-part/{KINDS.fingerprint}")
+        page.goto(f"{place.address}/take-part/{kinds().fingerprint}")
         page.wait_for_selector("[data-ready]")
         page.get_by_label("laptop").check()
         page.get_by_label("so so").check()

@@ -424,7 +424,7 @@ def test_a_decoder_that_fails_leaves_the_rest_of_the_page(tmp_path: Path, monkey
 
             monkeypatch.setattr(here.collector.results._processes[0], "ask", broken)
             text = await look(here, page_of(NUMBERS))
-            assert "There is no result now" in text and "Privacy guarantee" in text
+            assert "No result is available now" in text and "Privacy guarantee" in text
             assert "secret" not in text and "ZeroDivision" not in text
             assert "secret" not in here.log.getvalue() and "ZeroDivision" in here.log.getvalue()
 

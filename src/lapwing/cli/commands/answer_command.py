@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from lapwing import declared
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
@@ -18,12 +19,12 @@ from lapwing.cli.reading.stored_answers import (
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.cli.showing.released import question_release, released_answers
-from lapwing.declared import Share, checked, requirement
+from lapwing.declared import excludes, requirement
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.ranges import Closed, number_of
-from lapwing.questions import label_of
-from lapwing.results.answer_documents import AnswerRequest, AskedRange, ResultAnswer
+from lapwing.protocol.domains.ranges import number_of
+from lapwing.questions import Share, label_of
+from lapwing.results.answer_documents import AnswerRequest, ResultAnswer
 from lapwing.results.answer_text import (
     answers_table,
     csv_rows,
@@ -40,7 +41,7 @@ from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointRequest
 from lapwing.results.question_answers import answer_documents, question_table
-from lapwing.results.rounding import level_text
+from lapwing.results.rounding import exact_text, level_text
 from lapwing.survey.question_publication import QuestionPublication
 
 
@@ -51,9 +52,9 @@ class _End(NamedTuple):
     text: str
 
     @property
-    def closed(self) -> Closed:
-        """Which ends belong to the range that has this end only."""
-        return "left" if self.flag in ("--at-least", "--below") else "right"
+    def word(self) -> dict[str, str]:
+        """The argument of :class:`lapwing.questions.Share`."""
+        return {self.flag[2:].replace("-", "_"): self.text}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +83,8 @@ class AskedShares:
     )
 
     quantile: list[float] | None = option(
-        f"The quantile of a probability, {requirement(Share)}, such as 0.5 for the median. May be "
-        "repeated.",
+        f"The quantile of a probability, {requirement(declared.Share)}, such as 0.5 for the "
+        "median. May be repeated.",
         "P",
     )
     ask: list[str] | None = option(
@@ -118,21 +119,20 @@ class AskedShares:
                 "options. For example: --at-least 0 --below 18 --at-least 18 --below 65"
             )
         for probability in self.quantile or ():
-            checked(probability, Share, name="quantile")
+            if excludes(declared.Share, probability):
+                must, got = f"must be {requirement(declared.Share)}", exact_text(probability)
+                raise ArgumentError("quantile", must, got, "The median is 0.5")
 
-    def _ranges(self, domain: Domain) -> list[AskedRange]:
+    def _ranges(self, domain: Domain) -> list[Share]:
         """Return the ranges that are asked. ArgumentError names their options."""
         lower, upper = self._ends
         for end in (*lower, *upper):
             number_of(end.text, domain, name=end.flag)
         if not (lower and upper):
-            return [
-                *(AskedRange(end.text, None, end.closed) for end in lower),
-                *(AskedRange(None, end.text, end.closed) for end in upper),
-            ]
+            return [Share(**end.word) for end in (*lower, *upper)]
         return [self._range(*ends, domain) for ends in zip(lower, upper, strict=True)]
 
-    def _range(self, first: _End, last: _End, domain: Domain) -> AskedRange:
+    def _range(self, first: _End, last: _End, domain: Domain) -> Share:
         """Return the range between two ends. ArgumentError where the first is the greater."""
         low, high = (number_of(end.text, domain, name=end.flag) for end in (first, last))
         if low > high and not domain.circular:
@@ -143,12 +143,7 @@ class AskedShares:
                 "Exchange them",
                 others=(last.flag,),
             )
-        closed: Closed = "both"
-        if first.flag == "--above":
-            closed = "right" if last.flag == "--at-most" else "neither"
-        elif last.flag != "--at-most":
-            closed = "left"
-        return AskedRange(first.text, last.text, closed)
+        return Share(**first.word, **last.word)
 
     def request(
         self, result: Distribution | HeavyHitters, level: float, target: Target
@@ -171,20 +166,20 @@ class AskedShares:
             )
         if self.start is not None:
             number_of(self.start, result.domain, name="--start")
-        ranges: list[AskedRange] = []
+        shares: list[Share] = []
         if flags and isinstance(result, Distribution):
             if not result.domain.ordered:
                 raise ArgumentError(f"{flags} asks about numbers. For labels use --share")
-            ranges = self._ranges(result.domain)
-        labels: list[Any] = [*(self.share or ())]
-        if isinstance(result, Distribution):
-            labels = [label_of(text, result.domain, name="--share") for text in labels]
+            shares = self._ranges(result.domain)
+        for text in self.share or ():
+            if isinstance(result, Distribution):
+                label_of(text, result.domain, name="--share")
+            shares.append(Share(label=text))
         return AnswerRequest(
             level=level,
             target=target,
             probabilities=self.quantile or (),
-            ranges=ranges,
-            labels=labels,
+            shares=shares,
             start=self.start,
             moments=False,
             range_errors=False,

@@ -59,7 +59,7 @@ class CostOptions:
     )
 
     def promise(self) -> Promise:
-        """Return the privacy parameters, or raise what there is to refuse."""
+        """Return the privacy parameters, or raise the error that refuses them."""
         check_confidence(self.confidence)
         epsilon: Any = self.epsilon  # Promise reads numbers in texts.
         return Promise(relation_of(self.neighbors), epsilon=epsilon, delta=exact_delta(self.delta))

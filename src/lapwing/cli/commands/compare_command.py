@@ -65,7 +65,7 @@ class ComparisonOptions:
         default="population",
     )
     segment: list[str] | None = option(
-        "The segment of two releases by segment. Given twice: one for each of the two.", "NAME"
+        "The segment of two releases by segment. Give it twice, once for each release.", "NAME"
     )
 
     def check(self) -> None:

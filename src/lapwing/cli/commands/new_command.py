@@ -291,12 +291,11 @@ def _write_survey(
     rows, tables, randomizer = survey._facts(), [], survey.randomizer
     if note := f"{advice_on(domain)} {note}".strip():
         document["note"] = rows["bins"] = note
-    if survey.questions and isinstance(randomizer, MultiscaleWave):
-        rows["asks"] = ", ".join(map(str, survey.questions))
-        tables = [components_table(randomizer)]
-    if known.like is not None and isinstance(randomizer, MultiscaleWave):
-        rows["components"] = components_text(randomizer, chosen_by=str(known.like))
-        tables = [components_table(randomizer)]
+    if isinstance(randomizer, MultiscaleWave):
+        if known.like is not None:
+            rows["components"] = components_text(randomizer, chosen_by=str(known.like))
+        if survey.questions or known.like is not None:
+            tables = [components_table(randomizer)]
     out.show(document, facts(rows | {"written": str(output)}), *tables)
 
 

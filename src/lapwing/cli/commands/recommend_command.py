@@ -106,7 +106,7 @@ class GoalOptions:
     )
     report_bytes: int | None = option("For categories: the maximum size of a report in bytes.", "N")
     server_seconds: float | None = option(
-        "For categories: the maximum processor time to tally and decode, about.", "SECONDS"
+        "For categories: the approximate maximum of processor time to tally and decode.", "SECONDS"
     )
 
 

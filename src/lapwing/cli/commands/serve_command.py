@@ -25,7 +25,7 @@ def serve(
     host: Annotated[
         str | None,
         typer.Option(
-            "--host", metavar="HOST", help="The address to listen at. [default: 127.0.0.1]"
+            "--host", metavar="HOST", help="The address to listen on. [default: 127.0.0.1]"
         ),
     ] = None,
     port: Annotated[
@@ -33,7 +33,7 @@ def serve(
         typer.Option(
             "--port",
             metavar="N",
-            help="The port to listen at. 0 takes any free one. [default: 8080]",
+            help="The port to listen on. 0 takes any free one. [default: 8080]",
         ),
     ] = None,
     out: Output,

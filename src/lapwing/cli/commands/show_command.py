@@ -11,6 +11,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.reading.domain_options import DomainFile
+from lapwing.cli.reading.like_options import components_table
 from lapwing.cli.reading.options import Force, IntervalOptions
 from lapwing.cli.showing.answer import TableOptions
 from lapwing.documents import read
@@ -19,6 +20,7 @@ from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.privacy.guarantee import standing_text
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.protocol.messages.group_table import is_group_table
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.band import Target
 from lapwing.results.rounding import count_text, exact_text, percent
@@ -115,7 +117,10 @@ def _is_domain(path: Path) -> bool:
 
 
 def _survey(survey: Any, how: HowShown) -> Shown:
-    return {"survey": survey.to_document()}, [facts(survey._facts())], None
+    tables = [facts(survey._facts())]
+    if survey.questions and isinstance(survey.randomizer, MultiscaleWave):
+        tables.append(components_table(survey.randomizer))
+    return {"survey": survey.to_document()}, tables, None
 
 
 def _tally(tally: Any, how: HowShown) -> Shown:

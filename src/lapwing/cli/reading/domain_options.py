@@ -1,4 +1,4 @@
-"""How commands are told a domain: by the options of `lapwing new`, or by a file that has one."""
+"""Domains of commands: by the options of `lapwing new`, or by a file that has one."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -37,6 +38,8 @@ _FLAGS = {
     "edges_or_labels": "--counts",
     "guarantee": "--epsilon with --neighbors",
 }
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 _FORM = "must be a CSV with a line of names and the columns label, count or low, high, count"
 
@@ -75,15 +78,18 @@ class CountsOptions:
 
 def _table(path: Path) -> tuple[Any, list[float]]:
     """Return labels or a domain, and the counts. ArgumentError names the line that is wrong."""
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    rows = [row for row in csv.reader(lines) if row]
-    if len(rows) < 3 or len({len(row) for row in rows}) > 1 or len(rows[0]) not in (2, 3):
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = [row for row in csv.reader(stream) if row]
+    except (csv.Error, UnicodeDecodeError):
+        raise ArgumentError("--counts", f"{_FORM}, in UTF-8") from None
+    even = len(rows) > 2 and len({len(row) for row in rows}) == 1
+    if not even or len(rows[0]) not in (2, 3) or _NUMBER.fullmatch(rows[0][-1].strip()):
         raise ArgumentError("--counts", _FORM)
     rows = rows[1:]
-    try:
-        counts = [float(row[-1]) for row in rows]
-    except ValueError:
-        raise ArgumentError("--counts", "must have numbers in its last column") from None
+    if not all(_NUMBER.fullmatch(row[-1].strip()) for row in rows):
+        raise ArgumentError("--counts", "must have numbers in its last column")
+    counts = [float(row[-1]) for row in rows]
     if len(rows[0]) == 2:
         return [row[0] or None for row in rows], counts
     ends = [row[:2] for row in rows if row[0] or row[1]]

@@ -119,10 +119,10 @@ class Head:
 
     First, errors of the head cost more. Let v be 1 at the largest shares of the grid, `HEAD`
     categories together, and let c be the cost. The weighted loss ``(1 + c v(share)) (t - share)^2``
-    has the least expectation at ``t = (E[share] + c E[v share]) / (1 + c E[v])``. That is the best
-    for the head at a given price for all. The cost c is the largest at which the squared error of
-    all grows by at most `PRICE`, as far as reports show a head. Where only a part of it is half as
-    large as is significant, the price falls with the square of that part.
+    has the least expectation at ``t = (E[share] + c E[v share]) / (1 + c E[v])``. This is the most
+    accurate rule for the head at a given total error. The cost c is the largest at which the
+    squared error of all grows by at most `PRICE`, as far as reports show a head. Where only a part
+    of it is half as large as is significant, the price falls with the square of that part.
 
     Second, significant estimates are shrunk by as much as reduces the risk. The mixture was learned
     from the estimates that it shrinks, so its atoms lie where they do. Above Bonferroni's threshold

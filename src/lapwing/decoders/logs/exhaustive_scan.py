@@ -18,9 +18,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.atomic_files import replacing
 from lapwing.declared import Declared, From
 from lapwing.decoders.decoder import decoder_document, guarantee_of, required
-from lapwing.documents import read, replacing, require, require_format
+from lapwing.documents import read, require, require_format
 from lapwing.errors import (
     ArgumentError,
     DomainError,

@@ -278,7 +278,7 @@ def _blame_silent_groups(tally: CountTally) -> None:
         listed = ", ".join(map(str, silent[:8])) + (", ..." if len(silent) > 8 else "")
         raise TallyError(
             f"every one of the {len(tally.reports)} groups must have reports for an unbiased "
-            f"estimate, group {listed} has none. Collect more reports, or use a decoder that "
+            f"estimate, but group {listed} has none. Collect more reports, or use a decoder that "
             "needs no inverse"
         ) from None
 

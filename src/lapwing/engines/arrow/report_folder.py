@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lapwing.documents import replacing, sync_folder
+from lapwing.atomic_files import replacing, sync_folder
 from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.errors import ArgumentError
 
@@ -106,7 +106,8 @@ class ReportFolder:
             if noted["output"] != part.name:
                 raise ArgumentError(
                     f"the input has other files than when this job started. Give it the same "
-                    f"files, or delete {self.closed} to start again: it must not have been used"
+                    f"files, or delete {self.closed} to start again, because nobody has seen its "
+                    "parts"
                 )
             if not part.exists():
                 raise ArgumentError(

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lapwing.documents import canonical, parse, replacing, require, require_format
+from lapwing.atomic_files import replacing
+from lapwing.documents import canonical, parse, require, require_format
 from lapwing.errors import ArgumentError, FormatError
 
 MAGIC = b"LAPWING-PROGRESS\n"

@@ -2,10 +2,10 @@
 
 A file is never held whole. Messages of Arrow are not passed on: they quote raw values.
 
-The first line of a CSV is a header only if somebody says so. Where it is none, it holds a person's
-values, who would be lost, and whom an error that lists the "names" would show. So names of columns
-are values until one of them was asked for by name. A file without a header is read as such, with
-columns that are named 1, 2, 3.
+The first line of a CSV is a header only if somebody says so. Otherwise it holds a person's values.
+Reading it as names would lose this person, and an error that lists the names would disclose the
+values. So names of columns are values until one of them was asked for by name. A file without a
+header is read as such, with columns that are named 1, 2, 3.
 
 A CSV whose fields have semicolons between may write 1,5 for one and a half. Nothing tells it from a
 separator of thousands, and a guess from the rows would let one row decide what all others mean. So

@@ -11,7 +11,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import check_absent, fingerprint, replacing
+from lapwing.atomic_files import check_absent, replacing
+from lapwing.documents import fingerprint
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.counted_tables import value_and_count, weighted_counts
 from lapwing.engines.arrow.dataset_tables import tables_of

@@ -474,7 +474,8 @@ def summarize(
     RowsWarning
         Once, at the end: when most rows are missing, unreadable or outside the range, or more than
         1% are unreadable. Also when most are in no segment or count as `other`. An unlisted label
-        that equals a listed one but for leading zeros, case, spaces or ".0" gives it as well.
+        that equals a listed one except for leading zeros, case, spaces or ".0" also gives the
+        warning.
 
     Notes
     -----

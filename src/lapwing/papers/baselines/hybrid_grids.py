@@ -58,7 +58,7 @@ class Grid:
 
 
 def consistent(grids: Sequence[Grid]) -> list[Grid]:
-    """Return the grids when they are not negative and agree about each attribute, about.
+    """Return the grids, made nonnegative and approximately consistent in each attribute.
 
     Of each run of cells that all grids of an attribute can add up, they take one average. A sum of
     k cells has k times the variance of a cell, so it has the weight 1 / k. Differences are divided

@@ -110,8 +110,8 @@ def _cell_estimate(
     if two_values is None:
         raise UnsupportedChannelError(
             "tree consistency needs blocks that count cells by randomized response, unary "
-            f"encoding or subset selection, block {number} does not. Use Hierarchical, or decode "
-            "this channel by LeastSquares or ExpectationMaximization"
+            f"encoding or subset selection, but block {number} does not. Use Hierarchical, or "
+            "decode this channel by LeastSquares or ExpectationMaximization"
         )
     laid = getattr(block.operator, "cell", None)
     if laid is not None and not np.array_equal(laid, cell_of(size, counts.size)):

@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.declared import Declared, From, Read, shown_limit
 from lapwing.docstrings import Documented
-from lapwing.documents import html_of
 from lapwing.errors import ArgumentError, DomainError, kind_of
+from lapwing.facts import html_of
 from lapwing.linear.arrays import Values, Vector, as_numbers
 from lapwing.privacy.exact_numbers import epsilon_text
 from lapwing.protocol.domains.row_counts import RowCounts

@@ -225,7 +225,7 @@ class RowCounts:
         if self.alike:
             return "List the labels as the column has them, or change the column"
         if self._mostly_elsewhere:
-            return "Check the column of segments (by=, --by), and list those that it holds"
+            return "Check the column of segments (by=, --by), and list the segments in it"
         if self._many_unreadable and domain.ordered:
             return _FORMS[domain.unit]
         if self._many_unreadable:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import canonical, opening, parse, replacing, require, require_format
+from lapwing.atomic_files import replacing
+from lapwing.documents import canonical, opening, parse, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.privacy.guarantee import (

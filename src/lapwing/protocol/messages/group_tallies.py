@@ -16,7 +16,8 @@ from typing import IO, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import Stored, canonical, opening, replacing, require, require_format
+from lapwing.atomic_files import replacing
+from lapwing.documents import Stored, canonical, opening, require, require_format
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -501,8 +502,8 @@ def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:
     if array.ndim != 1 or (number is not None and array.size != number):
         raise ArgumentError(
             "counts",
-            f"must say of each report how often it was sent: {number} reports, and counts of "
-            f"shape {array.shape}",
+            f"must have the number of times that each report was sent: {number} reports, and "
+            f"counts of shape {array.shape}",
         )
     if array.dtype.kind == "O":
         legal = np.array([_is_whole(count) for count in array.tolist()], dtype=bool)

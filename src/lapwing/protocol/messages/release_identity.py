@@ -46,7 +46,7 @@ CHANCE = 1e-9
 
 
 class SummedRelease(Summed):
-    """Base class of releases, in whose sums each is known by its numbers.
+    """Base class of releases whose sums identify each release by its numbers.
 
     A copy under another identifier has the same numbers, so it is not added again.
     """

@@ -32,7 +32,8 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import opening, replacing
+from lapwing.atomic_files import replacing
+from lapwing.documents import opening
 from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError, TornFileError
 from lapwing.privacy.guarantee import Standing
 

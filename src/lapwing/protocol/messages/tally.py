@@ -15,15 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import (
-    Stored,
-    html_of,
-    replacing,
-    require,
-    require_format,
-    require_spelling,
-)
+from lapwing.atomic_files import replacing
+from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError, TallyError, kind_of
+from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Standing, checked_standing, standing_text, weakest_standing
 
@@ -694,7 +689,7 @@ class _SharedRuns(Sequence[NDArray[np.uint64]]):
         return runs if isinstance(runs, cls) else cls(list(runs))
 
     def extended(self, more: Sequence[NDArray[np.uint64]]) -> _SharedRuns:
-        """Return these runs and more."""
+        """Return these runs with more runs appended."""
         more = tuple(more)
         try:
             self._right.pop()

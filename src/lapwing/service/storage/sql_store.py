@@ -475,7 +475,7 @@ class Store:
         return counting.total(rows)
 
     def look(self, survey: str, epoch: str, *, now: float) -> Look | None:
-        """Return what is shown of an epoch. None while nothing is.
+        """Return the public view of an epoch, or None while nothing is shown.
 
         That is the last look. Before the epoch has closed, a new one is taken here if there may be
         one. It is the same for all collectors of a database.

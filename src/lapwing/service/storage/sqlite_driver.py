@@ -11,7 +11,7 @@ from threading import Lock, RLock
 from typing import Any
 from urllib.parse import quote
 
-from lapwing.documents import sync_folder
+from lapwing.atomic_files import sync_folder
 from lapwing.errors import ArgumentError, FormatError, StoreError, StoreFullError
 from lapwing.service.storage.driver import FOLDER, Migration, Value, migrate, migrations
 

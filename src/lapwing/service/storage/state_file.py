@@ -188,7 +188,7 @@ def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
             if isinstance(error, StoreError | _ExistsError):
                 raise
             known = isinstance(error, LapwingError)
-            reason = str(error) if known else "it is not what a collector writes"
+            reason = str(error) if known else "a collector does not write such a line"
             raise FormatError(
                 f"line {number} of the file of a survey's state cannot be used: {reason}. Nothing "
                 "was imported"
