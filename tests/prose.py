@@ -107,7 +107,8 @@ class Voice(NamedTuple):
     @classmethod
     def of(cls, text: str) -> Voice:
         """Return the voice of a page."""
-        counted = [(len(re.findall(r"\S*\w\S*", one)), one) for one in sentences(text)]
+        found = [one for one in sentences(text) if re.search(r"\w", one)]
+        counted = [(len(re.findall(r"\S*\w\S*", one)), one) for one in found]
         you = sum(bool(re.search(r"\byou(rs?|rself)?\b", one, re.I)) for _, one in counted)
         text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\0", text, flags=re.M | re.S)
         text = re.sub(r"(^ *\|.*(\n|\Z))+|^!\[[^]]*\]\([^)]*\).*$", "\0", text, flags=re.M)
