@@ -102,6 +102,7 @@ BENCHMARKS = {
     "speed/numeric": "the spectral prior with its band, a large tree, the wavelet, grouped EM",
     "speed/series": "36 weeks at 256 bins, 500 at 64 decoded together",
     "speed/pairs": "decoding pairs, and reports of pairs beside those of one attribute",
+    "speed/pair_reports": "uploads and Arrow reports of pairs beside those of one attribute",
     "speed/central": "exact noise, a release with its decode, counting a large table",
     "speed/starting": "import, and the command line from cold",
     "speed/under_load": "a decode and the demo, with another process on each core",

@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 ALLOWED = ROOT / "tests" / "prose_allowed.json"
@@ -89,6 +90,34 @@ def sentences(text: str) -> Iterator[str]:
     for paragraph in re.split(r"\n\s*\n", text):
         words = " ".join(paragraph.split())
         yield from filter(None, SENTENCE_END.split(words))
+
+
+class Voice(NamedTuple):
+    """How a guide speaks: its words a sentence, the share of sentences with "you", and blocks.
+
+    A block is one of code, a table or a picture. `stretch`: most words without one.
+    """
+
+    sentences: int
+    words: float
+    you: float
+    words_a_block: float
+    stretch: int
+
+    @classmethod
+    def of(cls, text: str) -> Voice:
+        """Return the voice of a page."""
+        counted = [(len(re.findall(r"\S*\w\S*", one)), one) for one in sentences(text)]
+        you = sum(bool(re.search(r"\byou(rs?|rself)?\b", one, re.I)) for _, one in counted)
+        text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\0", text, flags=re.M | re.S)
+        text = re.sub(r"(^ *\|.*(\n|\Z))+|^!\[[^]]*\]\([^)]*\).*$", "\0", text, flags=re.M)
+        parts = [
+            sum(len(re.findall(r"\S*\w\S*", one)) for one in sentences(part))
+            for part in text.split("\0")
+        ]
+        number, words = len(counted), sum(count for count, _ in counted)
+        blocks = max(1, len(parts) - 1)
+        return cls(number, words / number, you / number, words / blocks, max(parts))
 
 
 def cells(text: str) -> Iterator[str]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
+
+import pytest
 
 from tests import prose
-from tests.prose import ALLOWED, LONGEST, broken, messages, sentences
+from tests.prose import ALLOWED, LONGEST, Voice, broken, messages, sentences
 
 counts = cache(prose.counts)
 
@@ -30,6 +33,32 @@ def test_the_list_allows_no_more_than_there_is() -> None:
         if any(number > now.get(name, {}).get(rule, 0) for rule, number in rules.items())
     )
     assert not better, f"shrink the list with `python -m tests.prose --write`: {better}"
+
+
+DOCS = prose.ROOT / "docs"
+GUIDES = [DOCS / "index.md", *sorted((DOCS / "start").glob("*.md"))]
+GUIDES += sorted((DOCS / "guides").rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_a_guide_keeps_its_reasons_speaks_to_its_reader_and_shows(page: Path) -> None:
+    voice = Voice.of(page.read_text("utf-8"))
+    if voice.sentences < 5:  # a table of contents
+        return
+    assert 13 <= voice.words <= 19 and voice.you >= 0.15, voice
+    assert voice.words_a_block <= 100 and voice.stretch <= 160, voice
+
+
+def test_a_guide_in_another_voice_is_noticed() -> None:
+    short = "It is so. It was so. You see it.\n\n"
+    assert Voice.of(short) == (3, 3, 1 / 3, 9, 9)
+    assert Voice.of(f"{short}| a |\n| --- |\n\n```\nx\n```\n{short}![](y)\n") == (
+        6,
+        3,
+        1 / 3,
+        6,
+        9,
+    )
 
 
 def test_only_some_docstrings_are_in_the_list() -> None:

@@ -31,6 +31,7 @@ BEFORE: dict[str, dict[str, list[str]]] = {
     "guides/central/release-a-column.md": {},
     "guides/central/bounds.md": {},
     "guides/central/one-number.md": {},
+    "guides/central/mechanisms.md": {},
     "guides/central/rounds.md": {},
     "guides/central/labels-and-groups.md": {},
     "guides/central/ledger.md": {},

@@ -341,3 +341,60 @@ def test_a_file_with_other_shares_or_another_maker_is_refused(changed: dict[str,
         place |= changed
     with pytest.raises(FormatError, match=next(iter(changed))):
         QuestionRelease.from_document(document)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+def test_linear_answers_are_combined_with_the_curve(relation):
+    """Intervals of both together are narrower than those of either, and they hold."""
+    asked = ["mean", "histogram bins 8", "share above 50"]
+    truths = {
+        "mean": VALUES.mean(),
+        "histogram bins 8": np.histogram(VALUES, bins=8, range=(0, 100))[0] / VALUES.size,
+        "share above 50": (VALUES > 50).mean(),
+    }
+    planned = planned_answers(
+        lw.Interval(0, 100, bins=128).for_curator(),
+        lw.privacy.Promise(relation, epsilon=1),
+        [*asked, "curve"],
+        shares=["0.1", "0.1", "0.1", "0.7"],
+    )
+    counts = ExactCounts.of_values(VALUES, planned.draws.counted)
+    squares, widths, held = {}, {}, {each: [] for each in asked}
+    for seed in range(8):
+        made = planned.publish(counts, rng=lw.seeded(seed))
+        for each in asked:
+            both = made.answer(each)
+            ways = both, answer_released(made.release, each), made.distribution.answer(each)
+            for name, one in zip(("both", "direct", "curve"), ways, strict=True):
+                error = np.mean(np.square(one.value - truths[each]))
+                squares.setdefault((each, name), []).append(error)
+                widths.setdefault((each, name), []).append(np.mean(one.high - one.low))
+            low, high = np.atleast_1d(both.low), np.atleast_1d(both.high)
+            held[each] += [*(low <= truths[each]) & (truths[each] <= high)]
+    for each in asked:
+        error = {name: np.mean(squares[each, name]) ** 0.5 for name in ("both", "direct", "curve")}
+        assert error["both"] < 1.4 * min(error["direct"], error["curve"])
+        least = min(np.mean(widths[each, name]) for name in ("direct", "curve"))
+        assert np.mean(widths[each, "both"]) < least
+        assert np.mean(held[each]) > 0.8
+
+
+def test_many_questions_with_a_delta_get_gaussian_noise_of_one_mu():
+    """One has Laplace noise. Twenty have less noise than twentieths of epsilon would give."""
+    thresholds = [f"share above {place}" for place in range(4, 84, 4)]
+    kinds = {}
+    for count in (1, 20):
+        made = published(questions=thresholds[:count], delta="1e-6").release
+        kinds[count] = {part.noise.kind for part in made.parts}
+        assert made.promise.allows(made.loss) and made.guarantee.delta <= Fraction(1, 10**6)
+        assert QuestionRelease.from_json(made.to_json()) == made
+    assert kinds == {1: {"laplace"}, 20: {"normal"}}
+    pure = published(questions=thresholds).release.parts[0].noise
+    assert made.parts[0].noise.variance < 0.6 * pure.variance
+    document = made.to_document()
+    scale = Fraction(document["parts"][3]["noise"]["scale"])
+    document["parts"][3]["noise"]["scale"] = str(scale / 2)
+    with pytest.raises(FormatError, match="too small"):
+        QuestionRelease.from_document(document)
+    both = published(questions=[*thresholds, "quantile 0.5", "curve"], delta="1e-6").release
+    assert both.promise.allows(both.loss) and QuestionRelease.from_json(both.to_json()) == both

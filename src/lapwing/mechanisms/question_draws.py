@@ -7,6 +7,7 @@ looked at.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ from lapwing.results.asked_numbers import (
 from lapwing.results.question_release import (
     QuestionPart,
     QuestionRelease,
+    divided_promise,
+    gaussian_promise,
     noise_for,
     part_loss,
     share_of,
@@ -91,19 +94,34 @@ class QuestionDraws:
 
     @cached_property
     def numbers(self) -> list[tuple[AskedNumbers, Fraction, Noise]]:
-        """The numbers of each question, its share of the budget, and the noise."""
-        found = []
-        for question, share in self.shares.items():
-            numbers = AskedNumbers(question, self.domain, self.promise)
-            noise = noise_for(numbers, share_of(self.promise, share))
-            found.append((numbers, share, noise))
-        return found
+        """The numbers of each question, its share of the budget, and the noise.
+
+        With a delta all have Laplace noise, or all but quantiles Gaussian noise: what is better.
+        Shares of mu lose less, so many questions get Gaussian noise.
+        """
+        asked = [
+            (AskedNumbers(question, self.domain, self.promise), share)
+            for question, share in self.shares.items()
+        ]
+        linear = any(not isinstance(question, Quantile) for question in self.shares)
+        ways = [self.promise]
+        ways += [gaussian_promise(self.promise)] if self.promise.delta and linear else []
+        found = [
+            [(numbers, share, noise_for(numbers, share_of(way, share))) for numbers, share in asked]
+            for way in ways
+        ]
+        return min(found, key=lambda way: sum(math.log(noise.variance) for *_, noise in way))
+
+    @property
+    def shared(self) -> Promise:
+        """The privacy parameters that shares divide, those of the curve also."""
+        return divided_promise(self.promise, (noise for *_, noise in self.numbers))
 
     @cached_property
     def loss(self) -> PrivacyLoss:
         """Privacy loss of the answers."""
         losses = [
-            part_loss(numbers, noise, share_of(self.promise, share))
+            part_loss(numbers, noise, share_of(self.shared, share))
             for numbers, share, noise in self.numbers
         ]
         return sum(losses, PrivacyLoss())

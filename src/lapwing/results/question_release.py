@@ -22,6 +22,7 @@ from lapwing.errors import (
     kind_of,
 )
 from lapwing.linear.memoized import cached_property
+from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee, Standing, weakest_standing
 from lapwing.privacy.integer_noise import Noise, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
@@ -73,6 +74,20 @@ def share_of(promise: Promise, share: Fraction) -> Promise:
     return Promise(promise.neighbors, unit=promise.unit, **given)
 
 
+def gaussian_promise(promise: Promise) -> Promise:
+    """Return mu for epsilon and delta, of which questions with Gaussian noise get shares."""
+    assert promise.epsilon is not None
+    scale = noise_scale(promise.epsilon, promise.delta, squared_sensitivity=Fraction(1))
+    mu = Fraction(math.floor(_FINE / scale), _FINE)
+    return Promise(promise.neighbors, mu=mu, unit=promise.unit)
+
+
+def divided_promise(promise: Promise, noises: Iterable[Noise]) -> Promise:
+    """Return the privacy parameters that shares divide: mu where an answer has Gaussian noise."""
+    normal = any(noise.kind == "normal" for noise in noises)
+    return gaussian_promise(promise) if promise.delta and normal else promise
+
+
 def pure_epsilon(promise: Promise) -> Fraction:
     """Return the epsilon of a pure mechanism that keeps a guarantee.
 
@@ -110,7 +125,7 @@ class QuestionPart(Declared, FromFields):
     _name: ClassVar = "an answer of a release"
 
     def loss(self, numbers: AskedNumbers, promise: Promise) -> PrivacyLoss:
-        """Return its privacy loss in the kind of the whole, so that shares add."""
+        """Return its privacy loss in the kind of what shares divide, so that they add."""
         return part_loss(numbers, self.noise, share_of(promise, self.share))
 
 
@@ -128,8 +143,11 @@ def part_loss(numbers: AskedNumbers, noise: Noise, promise: Promise) -> PrivacyL
 
 
 def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
-    """Return the least noise with which the numbers of a question keep a guarantee."""
-    if isinstance(numbers.question, Quantile):
+    """Return the least noise with which the numbers of a question keep a guarantee.
+
+    Epsilon with a delta gives Laplace noise, because Gaussian noise is of a mu that is shared.
+    """
+    if isinstance(numbers.question, Quantile) or promise.delta:
         pure = Promise(promise.neighbors, epsilon=pure_epsilon(promise), unit=promise.unit)
         return calibrated(pure, numbers.sensitivity, kind="laplace")
     return calibrated(promise, numbers.sensitivity)
@@ -272,8 +290,9 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     @cached_property
     def loss(self) -> PrivacyLoss:
         """Privacy loss of each person."""
+        shared = divided_promise(self.promise, (part.noise for part in self.parts))
         losses = [
-            part.loss(numbers, self.promise)
+            part.loss(numbers, shared)
             for part, numbers in zip(self.parts, self._numbers, strict=True)
         ]
         curve = [] if self.curve is None else [self.curve.parts[0].loss]

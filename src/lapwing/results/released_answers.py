@@ -20,12 +20,14 @@ from lapwing.privacy.integer_noise import Noise
 from lapwing.protocol.domains.domain_answers import to_values
 from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
-from lapwing.questions import Histogram, Mean, Quantile, Question, read
+from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of, read
 from lapwing.results.asked_numbers import COUNTED, AskedNumbers, within
 from lapwing.results.band import Target, check_level
 from lapwing.results.counted import counted_word, whom
+from lapwing.results.intervals import Ends, answering, ends_of_share, functional, mean_ends
 from lapwing.results.question_answers import WIDE, Answer
-from lapwing.results.question_release import QuestionPart, QuestionRelease, share_of
+from lapwing.results.question_cells import range_symbols
+from lapwing.results.question_release import QuestionPart, QuestionRelease
 
 FEW = 100
 """People times epsilon from which on a quantile has a point."""
@@ -36,7 +38,8 @@ LEVEL = 0.95
 _FINE_SCALE = 64
 """A larger scale of noise is computed on a coarser grid, with straight pieces between."""
 
-_HALVINGS = 40
+_FINENESS = 1e-4
+"""Part of the distance between a point and an end of its interval up to which the end is known."""
 
 _NOBODY = math.log(50)
 """Scales of the noise up to which a number of missing values is taken as none: 99% of noises."""
@@ -52,10 +55,13 @@ def answer_released(
     segment: str | int | None = None,
     level: float = LEVEL,
     target: Target = "empirical",
+    curve: Any = None,
 ) -> Answer:
     """Return the answer of a release to one of its questions.
 
     segment: One of the segments, for a release by segment. None there means rows in none.
+    curve: Distribution that was decoded from the curve of the release. Shares and means are then
+        weighted means of both estimates, by their variances.
 
     Raises ArgumentError when the question was not asked, and for intervals that there are not.
     """
@@ -76,7 +82,7 @@ def answer_released(
         together = dict(zip(part.question.probabilities, pairs, strict=True))
         rows = [together[each] for each in asked.probabilities]
     else:
-        rows = _sums(release, part, numbers, mine, level)
+        rows = _sums(release, part, numbers, mine, level, curve)
     note = None
     if any(row[0] is None for row in rows):
         note = f"too few {counted_word(release.guarantee)} for this privacy budget"
@@ -120,11 +126,19 @@ def _joined(column: tuple[Any, ...], asked: Question) -> Any:
 
 
 def _sums(
-    release: QuestionRelease, part: QuestionPart, numbers: AskedNumbers, mine: Any, level: float
+    release: QuestionRelease,
+    part: QuestionPart,
+    numbers: AskedNumbers,
+    mine: Any,
+    level: float,
+    curve: Any,
 ) -> list[_Entry]:
     """Return shares, or a mean, with their intervals."""
     domain, sites = within(release.domain), len(release.identifiers)
     shares = _shares(numbers, mine, release.people, part.noise, sites, 1 - level)
+    readings = [] if curve is None else _readings(numbers, curve)
+    if readings:
+        shares = [_both(*each, level) for each in zip(shares, readings, strict=True)]
     if not isinstance(numbers.question, Mean):
         return [_unless_wide(share, 1.0) for share in shares]
     (share,) = shares
@@ -134,6 +148,53 @@ def _sums(
     ends = [domain.low + length * each for each in (value, max(0, low - half), min(1, high + half))]
     value, low, high = _unless_wide((ends[0], ends[1], ends[2]), length)
     return [_in_units((value, low, high), domain)]
+
+
+def _readings(numbers: AskedNumbers, curve: Any) -> list[Ends]:
+    """Return each share as the curve knows it. Empty where its bins have other edges."""
+    asked, domain = numbers.question, within(numbers.domain)
+    law = answering(curve._present_uncertainty, "empirical")
+    if law is None:
+        return []
+    if isinstance(asked, Mean):
+        length = domain.high - domain.low
+        left, right = ((ends - domain.low) / length for ends in held_values(domain))
+        return [mean_ends(law, left, right)]
+    if isinstance(asked, Share) and asked.label is not None:
+        label = label_of(asked.label, domain, name="label")
+        missing = int(domain.index_or_missing([label])[0]) == domain.missing_index
+        ends = ends_of_share(curve, label, "empirical", "all" if missing else "present")
+        return [] if ends is None else [ends]
+    try:
+        ranges = range_symbols(asked, domain)  # type: ignore[arg-type]
+    except ArgumentError:
+        return []
+    found = []
+    for spans in ranges[: numbers.cells]:
+        weights = np.zeros(law.center.size)
+        for start, stop in spans:
+            weights[start:stop] = 1.0
+        reading = functional(law, weights)
+        found.append(Ends(reading, reading))
+    return found
+
+
+def _both(share: _Entry, ends: Ends, level: float) -> tuple[float, float, float]:
+    """Return the mean of two independent estimates of a share, weighted by their variances.
+
+    The distance between the ends of the curve's estimate is a bias, and counts in full.
+    """
+    value, low, high = share
+    mine, theirs = max(value - low, high - value), ends.low.reach(level)
+    bias = abs(ends.high.value - ends.low.value) / 2
+    whole = mine**2 + theirs**2 + bias**2
+    weight = mine**2 / whole if whole else 0.0
+    reach = math.hypot((1 - weight) * mine, weight * theirs) + weight * bias
+    if reach >= mine:
+        return share
+    point = (1 - weight) * value + weight * (ends.low.value + ends.high.value) / 2
+    point = min(1.0, max(0.0, point))
+    return point, max(0.0, point - reach), min(1.0, point + reach)
 
 
 def _unless_wide(entry: _Entry, length: float) -> _Entry:
@@ -213,7 +274,7 @@ def _interval(
         if fits(end):
             ends.append(end)
             continue
-        for _ in range(_HALVINGS):
+        while abs(outside - inside) > max(_FINENESS * abs(outside - point), 2.0**-44):
             middle = (inside + outside) / 2
             inside, outside = (middle, outside) if fits(middle) else (inside, middle)
         ends.append(outside)
@@ -291,7 +352,7 @@ def _quantiles(
     domain = within(release.domain)
     length = float(domain.high - domain.low)
     people = (release.people or 0) if numbers.public else int(mine[0]) / COUNTED
-    few = people * float(pure_share(release, part)) < FEW
+    few = people * float(part.noise.loss(numbers.sensitivity).epsilon) < FEW
     first, last = held_values(domain)
     rows = []
     for (start, stop, _), point in zip(
@@ -316,10 +377,3 @@ def chosen_points(numbers: AskedNumbers, mine: Any) -> list[float]:
     first, last = held_values(domain)
     middles = [float(first[place] / 2 + last[place] / 2) for *_, place in bins_of(numbers, mine)]
     return [math.floor(each) if domain.whole else each for each in middles]
-
-
-def pure_share(release: QuestionRelease, part: QuestionPart) -> Any:
-    """Return the epsilon that a part costs, for its share of the budget."""
-    numbers = AskedNumbers(part.question, release.domain, release.promise)
-    promise = share_of(release.promise, part.share)
-    return part.noise.loss(numbers.sensitivity).epsilon or promise.epsilon or 0

@@ -22,7 +22,7 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.units import to_number
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
-from lapwing.questions import Curve, Question, read, read_questions
+from lapwing.questions import Curve, Quantile, Question, read, read_questions
 from lapwing.results.asked_numbers import within
 from lapwing.results.band import Target
 from lapwing.results.distribution import Distribution
@@ -103,7 +103,7 @@ class QuestionPublication(Publication):
         dict
             Distribution of each segment, by its label.
         """
-        return self._curve.by_segment()
+        return self._segments
 
     def answer(
         self,
@@ -136,12 +136,20 @@ class QuestionPublication(Publication):
         ArgumentError
             When the question was not asked, and neither was the curve.
         """
-        asked = read(question)
-        if part_for(self.release, asked) is not None or self.release.curve is None:
-            return answer_released(self.release, asked, segment=segment, level=level, target=target)
-        if isinstance(self.release.domain, Segmented):
-            return self._curve.by_segment()[segment].answer(asked, level=level, target=target)
-        return self.distribution.answer(asked, level=level, target=target)
+        asked, how = read(question), dict[str, Any](level=level, target=target)
+        part = part_for(self.release, asked)
+        linear = part is not None and not isinstance(part.question, Quantile)
+        curve = None
+        if self.release.curve is not None and (linear or part is None):
+            segmented = isinstance(self.release.domain, Segmented)
+            curve = self._segments.get(segment) if segmented else self.distribution
+        if part is None and curve is not None:
+            return curve.answer(asked, **how)
+        return answer_released(self.release, asked, segment=segment, curve=curve, **how)
+
+    @cached_property
+    def _segments(self) -> dict[str | int | None, Distribution]:
+        return self._curve.by_segment()
 
     def segments(self) -> list[str | int | None]:
         """Return the segments that answers are about: one None where there are none.
@@ -317,12 +325,13 @@ def planned_answers(
         raise ArgumentError("the curve alone is what is released without questions. Leave them out")
     curve = None
     whole = budget.pop(Curve(), None)
+    draws = QuestionDraws(domain, promise, budget)
     if whole is not None:
-        of_curve = share_of(promise, whole)
+        of_curve = share_of(draws.shared, whole)
         curve = planned_release(domain, of_curve, mechanism, expected=expected, composed=composed)
     elif mechanism is not None or expected is not None:
         raise ArgumentError("mechanism and expected are for the curve, which is not asked")
-    planned = PlannedAnswers(QuestionDraws(domain, promise, budget), promise, curve)
+    planned = PlannedAnswers(draws, promise, curve)
     planned.draws.check()
     if not promise.allows(planned.loss):
         raise PrivacyError("the answers would cost more than the privacy parameters allow")

@@ -18,7 +18,8 @@ from lapwing.cli.reading.stored_answers import (
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.cli.showing.released import question_release, released_answers
-from lapwing.declared import Share, excludes, requirement
+from lapwing.declared import Share as Probability
+from lapwing.declared import excludes, requirement
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import number_of
@@ -82,8 +83,8 @@ class AskedShares:
     )
 
     quantile: list[float] | None = option(
-        f"The quantile of a probability, {requirement(Share)}, such as 0.5 for the median. May be "
-        "repeated.",
+        f"The quantile of a probability, {requirement(Probability)}, such as 0.5 for the median. "
+        "May be repeated.",
         "P",
     )
     ask: list[str] | None = option(
@@ -118,8 +119,8 @@ class AskedShares:
                 "options. For example: --at-least 0 --below 18 --at-least 18 --below 65"
             )
         for probability in self.quantile or ():
-            if excludes(Share, probability):
-                must, got = f"must be {requirement(Share)}", exact_text(probability)
+            if excludes(Probability, probability):
+                must, got = f"must be {requirement(Probability)}", exact_text(probability)
                 raise ArgumentError("quantile", must, got, "The median is 0.5")
 
     def _ranges(self, domain: Domain) -> list[Share]:
