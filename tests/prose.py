@@ -107,7 +107,9 @@ class Voice(NamedTuple):
     @classmethod
     def of(cls, text: str) -> Voice:
         """Return the voice of a page."""
-        counted = [(len(re.findall(r"\S*\w\S*", one)), one) for one in sentences(text)]
+        written = re.sub(r"!\[[^]]*\]\([^)]*\)", "", text)
+        counted = [(len(re.findall(r"\S*\w\S*", one)), one) for one in sentences(written)]
+        counted = [(words, one) for words, one in counted if words > 2]  # without bold leads
         you = sum(bool(re.search(r"\byou(rs?|rself)?\b", one, re.I)) for _, one in counted)
         text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\0", text, flags=re.M | re.S)
         text = re.sub(r"(^ *\|.*(\n|\Z))+|^!\[[^]]*\]\([^)]*\).*$", "\0", text, flags=re.M)
