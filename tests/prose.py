@@ -32,13 +32,13 @@ SPLICE = re.compile(
     r"^(?!(?:If|When|Where|While|Because|Since|As|After|Before|With|Without|Although|Though|Once"
     r"|Until|Unless|In|On|At|For|From|By|Of|To|Whether|Here|Then|So|But|And|Or)\b)[^,:(]*\b(?:is|are"
     r"|has|have|holds?|must|may|can|cannot|takes?|needs?)\b[^:]*, (?:it|they|this|this one|these"
-    r"|there|the one (?:at|in) \w+ x|(?:(?!but|and)\w+ )?x|nothing) (?:is|are|was|does|do|has"
-    r"|have|holds?|must|may|can|cannot|takes?|needs?|says?)\b"
+    r"|there|the one (?:at|in) \w+ x|x|nothing) (?:is|are|was|does|do|has|have|holds?|must|may|can"
+    r"|cannot|takes?|needs?|says?)\b"
 )
 """Two sentences that only a comma joins: "x must be whole, it is a string"."""
 
 SENTENCE_END = re.compile(
-    r"(?<=:)\s+(?=[A-Z\"(*])|(?<=\.\*\*)\s+|(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bal\.)(?<=[.!?])\s+(?=\S)"
+    r"(?<=:)\s+(?=[A-Z\"(*])|(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bal\.)(?<=[.!?])\s+(?=\S)"
 )
 """A command or a name may begin a sentence in lower case."""
 
