@@ -1,4 +1,4 @@
-"""What a survey asks, in its document, and its warnings about the curve."""
+"""Questions of a survey: in its document, and in its warnings about the curve."""
 
 from __future__ import annotations
 
