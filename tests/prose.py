@@ -32,13 +32,13 @@ SPLICE = re.compile(
     r"^(?!(?:If|When|Where|While|Because|Since|As|After|Before|With|Without|Although|Though|Once"
     r"|Until|Unless|In|On|At|For|From|By|Of|To|Whether|Here|Then|So|But|And|Or)\b)[^,:(]*\b(?:is|are"
     r"|has|have|holds?|must|may|can|cannot|takes?|needs?)\b[^:]*, (?:it|they|this|this one|these"
-    r"|there|the one (?:at|in) \w+ x|(?:(?!but|and)\w+ )?x|nothing) (?:is|are|was|does|do|has"
-    r"|have|holds?|must|may|can|cannot|takes?|needs?|says?)\b"
+    r"|there|the one (?:at|in) \w+ x|x|nothing) (?:is|are|was|does|do|has|have|holds?|must|may|can"
+    r"|cannot|takes?|needs?|says?)\b"
 )
 """Two sentences that only a comma joins: "x must be whole, it is a string"."""
 
 SENTENCE_END = re.compile(
-    r"(?<=:)\s+(?=[A-Z\"(*])|(?<=\.\*\*)\s+|(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bal\.)(?<=[.!?])\s+(?=\S)"
+    r"(?<=:)\s+(?=[A-Z\"(*])|(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bal\.)(?<=[.!?])\s+(?=\S)"
 )
 """A command or a name may begin a sentence in lower case."""
 
@@ -107,7 +107,8 @@ class Voice(NamedTuple):
     @classmethod
     def of(cls, text: str) -> Voice:
         """Return the voice of a page."""
-        counted = [(len(re.findall(r"\S*\w\S*", one)), one) for one in sentences(text)]
+        found = [one for one in sentences(text) if re.search(r"\w", one)]
+        counted = [(len(re.findall(r"\S*\w\S*", one)), one) for one in found]
         you = sum(bool(re.search(r"\byou(rs?|rself)?\b", one, re.I)) for _, one in counted)
         text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\0", text, flags=re.M | re.S)
         text = re.sub(r"(^ *\|.*(\n|\Z))+|^!\[[^]]*\]\([^)]*\).*$", "\0", text, flags=re.M)

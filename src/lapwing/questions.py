@@ -23,9 +23,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from itertools import pairwise
@@ -34,7 +32,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lapwing.documents import nearest, quoted
-from lapwing.errors import ArgumentError, DomainError, FormatError, WeakAnswerWarning, kind_of
+from lapwing.errors import ArgumentError, DomainError, FormatError, kind_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.label_text import place_of
@@ -767,26 +765,3 @@ def check_answerable(asked: Question, domain: Any) -> None:
             f"{asked} needs a place on the circle from which values are counted. Use "
             "quantile(..., start=...) of the result"
         )
-
-
-def asks_document(questions: Sequence[Question]) -> dict[str, Any]:
-    """Return what documents and results say of questions. Nothing for the whole curve."""
-    asks = [each.to_document() for each in questions]
-    return {"asks": asks} if asks else {}
-
-
-def asks_of(document: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the questions of a survey's document. FormatError where they are no list."""
-    asks = document.get("asks", [])
-    if not isinstance(asks, list):
-        raise FormatError(f"the questions of a survey must be a list, got {kind_of(asks)}")
-    return tuple(asks)
-
-
-@contextmanager
-def quiet_about_the_curve(questions: Sequence[Question]) -> Iterator[None]:
-    """Give no warning that the curve is little known, where the questions do not ask for it."""
-    with warnings.catch_warnings():
-        if questions and Curve() not in questions:
-            warnings.simplefilter("ignore", WeakAnswerWarning)
-        yield

@@ -57,13 +57,11 @@ from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
 from lapwing.questions import (
     Question,
-    asks_document,
-    asks_of,
     check_answerable,
-    quiet_about_the_curve,
     read_questions,
 )
 from lapwing.registry import DECODERS, RANDOMIZERS
+from lapwing.survey.survey_questions import asks_document, asks_of, quiet_about_the_curve
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from lapwing import questions
+from lapwing import declared, questions
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
@@ -19,7 +19,7 @@ from lapwing.cli.reading.stored_answers import (
 )
 from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.cli.showing.released import question_release, released_answers
-from lapwing.declared import Share, excludes, requirement
+from lapwing.declared import excludes, requirement
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import number_of
@@ -83,8 +83,8 @@ class AskedShares:
     )
 
     quantile: list[float] | None = option(
-        f"The quantile of a probability, {requirement(Share)}, such as 0.5 for the median. May be "
-        "repeated.",
+        f"The quantile of a probability, {requirement(declared.Share)}, such as 0.5 for the "
+        "median. May be repeated.",
         "P",
     )
     ask: list[str] | None = option(
@@ -119,8 +119,8 @@ class AskedShares:
                 "options. For example: --at-least 0 --below 18 --at-least 18 --below 65"
             )
         for probability in self.quantile or ():
-            if excludes(Share, probability):
-                must, got = f"must be {requirement(Share)}", exact_text(probability)
+            if excludes(declared.Share, probability):
+                must, got = f"must be {requirement(declared.Share)}", exact_text(probability)
                 raise ArgumentError("quantile", must, got, "The median is 0.5")
 
     def _ranges(self, domain: Domain) -> list[questions.Share]:
