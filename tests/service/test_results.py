@@ -17,9 +17,9 @@ import lapwing as lw
 from lapwing.planning.poisoning_alarm import check_poisoning
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import Tally
-from lapwing.questions import share_between
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answers import difference_answer, result_answer
+from lapwing.results.question_cells import share_between
 from lapwing.service.decoding_orders import DecodingAnswer, Key, Material, Missing, Order
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
 from lapwing.service.settings import Settings
