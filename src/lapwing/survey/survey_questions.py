@@ -1,4 +1,4 @@
-"""What a survey asks, in its document, and its warnings about the curve."""
+"""The questions in the document of a survey, and its warnings about the curve."""
 
 from __future__ import annotations
 
