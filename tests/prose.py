@@ -32,8 +32,8 @@ SPLICE = re.compile(
     r"^(?!(?:If|When|Where|While|Because|Since|As|After|Before|With|Without|Although|Though|Once"
     r"|Until|Unless|In|On|At|For|From|By|Of|To|Whether|Here|Then|So|But|And|Or)\b)[^,:(]*\b(?:is|are"
     r"|has|have|holds?|must|may|can|cannot|takes?|needs?)\b[^:]*, (?:it|they|this|this one|these"
-    r"|there|the one (?:at|in) \w+ x|(?:(?!but|and)\w+ )?x|nothing) (?:is|are|was|does|do|has"
-    r"|have|holds?|must|may|can|cannot|takes?|needs?|says?)\b"
+    r"|there|the (?:one|value) (?:at|in) \w+ x|(?:(?!but|and)\w+ )?x|nothing) (?:is|are|was|does"
+    r"|do|has|have|holds?|must|may|can|cannot|takes?|needs?|says?)\b"
 )
 """Two sentences that only a comma joins: "x must be whole, it is a string"."""
 
@@ -107,7 +107,8 @@ class Voice(NamedTuple):
     @classmethod
     def of(cls, text: str) -> Voice:
         """Return the voice of a page."""
-        found = [one for one in sentences(text) if re.search(r"\w", one)]
+        written = text.replace(".**", "**")  # a bold lead belongs to its sentence
+        found = [one for one in sentences(written) if re.search(r"\w", one)]
         counted = [(len(re.findall(r"\S*\w\S*", one)), one) for one in found]
         you = sum(bool(re.search(r"\byou(rs?|rself)?\b", one, re.I)) for _, one in counted)
         text = re.sub(r"^ *(```|~~~).*?^ *(```|~~~) *$", "\0", text, flags=re.M | re.S)

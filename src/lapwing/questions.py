@@ -40,7 +40,6 @@ from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import (
     Closed,
     Span,
-    default_closed,
     number_of,
     range_end,
     to_spans,
@@ -740,35 +739,6 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
             f"--segment: {names}"
         )
     raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
-
-
-def share_between(low: str, high: str, domain: Domain) -> Share:
-    """Return the share of a range whose ends belong to it as those of the bins do.
-
-    Parameters
-    ----------
-    low, high : str
-        Ends as typed, "" for an open one.
-    domain : Domain
-        Domain of the result.
-
-    Raises
-    ------
-    ArgumentError, DomainError
-        When the domain has labels, or an end cannot be read.
-    """
-    if not domain.ordered:
-        raise ArgumentError(
-            "this result has labels, which have no ranges. Ask for the share of a label"
-        )
-    start = range_end(low, domain, name="low") if low else -math.inf
-    if high:
-        range_end(high, domain, name="high")
-    closed = default_closed(start, domain)
-    first, last = "above", "at_most"
-    if closed != "right":
-        first, last = "at_least", "below" if closed == "left" else "at_most"
-    return Share(**{first: low or None, last: high or None})
 
 
 def check_answerable(asked: Question, domain: Any) -> None:

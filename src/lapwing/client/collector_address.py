@@ -265,7 +265,7 @@ class CollectorAddress:
         survey = Survey.from_json(text)
         if survey.fingerprint != fingerprint:
             raise MismatchError(
-                f"survey {fingerprint[:12]} was asked for, the collector sent "
+                f"survey {fingerprint[:12]} was asked for, but the collector sent "
                 f"{survey.fingerprint[:12]}. Do not answer it"
             )
         return survey

@@ -11,7 +11,12 @@ import numpy as np
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Places
-from lapwing.protocol.domains.ranges import end_symbol, first_symbol_after
+from lapwing.protocol.domains.ranges import (
+    default_closed,
+    end_symbol,
+    first_symbol_after,
+    range_end,
+)
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Histogram, Question, Share, label_of, other_side
 
@@ -104,3 +109,32 @@ def symbol_after(words: str, place: Places, domain: Domain) -> int:
         f"{words!r} is not at an edge of the bins: the nearest are {around}. Ask about one of "
         "these, declare bins with this edge, or leave the bins out so that they are chosen"
     )
+
+
+def share_between(low: str, high: str, domain: Domain) -> Share:
+    """Return the share of a range whose ends belong to it as those of the bins do.
+
+    Parameters
+    ----------
+    low, high : str
+        Ends as typed, "" for an open one.
+    domain : Domain
+        Domain of the result.
+
+    Raises
+    ------
+    ArgumentError, DomainError
+        When the domain has labels, or an end cannot be read.
+    """
+    if not domain.ordered:
+        raise ArgumentError(
+            "this result has labels, which have no ranges. Ask for the share of a label"
+        )
+    start = range_end(low, domain, name="low") if low else -math.inf
+    if high:
+        range_end(high, domain, name="high")
+    closed = default_closed(start, domain)
+    first, last = "above", "at_most"
+    if closed != "right":
+        first, last = "at_least", "below" if closed == "left" else "at_most"
+    return Share(**{first: low or None, last: high or None})

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, assert_never
 
 from lapwing.errors import ArgumentError
-from lapwing.questions import share_between
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import csv_rows, table_rows
 from lapwing.results.answers import answer_of, difference_answer, result_answer
@@ -18,6 +17,7 @@ from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.plotting import figure_of, write_picture
 from lapwing.results.question_answers import in_place_of_curve, question_table
+from lapwing.results.question_cells import share_between
 from lapwing.results.readable import csv_of, rows_of
 from lapwing.service.decoding_orders import AlarmDocument, Key, Material, Missing, Order
 from lapwing.service.pair_answers import pair_document, pair_figure, pair_table

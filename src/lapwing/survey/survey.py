@@ -654,9 +654,8 @@ class Survey(Stored):
         from lapwing.protocol.domains.domain_text import domain_text
 
         labels = [label[:40] for label in self.segments]
-        listed = ", ".join(labels[:8])
         more = f", and {len(labels) - 8:,} more" if len(labels) > 8 else ""
-        shown = f"{listed}{more}. Shown from {self.segment_minimum:,} reports each"
+        shown = f"{', '.join(labels[:8])}{more}. Shown from {self.segment_minimum:,} reports each"
         kept = {"answers": "remembered: a device sends its first report ever after"}
         return {
             "survey": self.name,

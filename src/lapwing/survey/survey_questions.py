@@ -1,4 +1,4 @@
-"""The questions in the document of a survey, and its warnings about the curve."""
+"""Questions of a survey in its document, and its warnings about the curve."""
 
 from __future__ import annotations
 

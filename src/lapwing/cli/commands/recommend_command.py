@@ -72,7 +72,7 @@ class PlannedDomain:
 
 @dataclass(frozen=True, kw_only=True)
 class GoalOptions:
-    """The options that say what is to be small, and at what price."""
+    """The error to minimize, and the limits on its cost."""
 
     users: int | None = option("How many people will report.", "N")
     error: float | None = option(

@@ -431,10 +431,10 @@ def _with_spikes_and_steps(
 ) -> NormalPrior:
     """Return the prior with spikes and steps whose variances were fitted in turn.
 
-    Heavy atoms keep a variance of their square: nothing pulls them to what they were thought
-    to be. The total is free, so that what a spike holds is taken from all others by their shares:
-    if nothing were taken, only other spikes could make room for it, and spikes and holes were
-    found in smooth densities while atoms were shrunk.
+    Heavy atoms keep a variance of their square, so nothing pulls them to what they were thought to
+    be. The total is free, so that the mass of a spike is taken from all others by their shares.
+    Otherwise only other spikes could make room for it, and smooth densities got spikes and holes
+    while atoms were shrunk.
     """
     known = heavy**2
     single = np.where(known > 0, known, 1e-4)

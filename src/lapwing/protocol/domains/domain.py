@@ -441,8 +441,8 @@ def read_numbers(
     if refuse:
         position = int(np.argmax(absent))
         raise DomainError(
-            f"every value must be present, the value at position {position} is missing (NaN or "
-            "null). Drop such rows, or count them: missing='bin' in the domain (--missing bin)",
+            f"every value must be present, but the one at position {position} is missing (NaN "
+            "or null). Drop such rows, or count them: missing='bin' in the domain (--missing bin)",
             position=position,
         )
     return numbers, absent
@@ -453,7 +453,7 @@ def refuse_outside(outside: NDArray[np.bool_], *, what: str) -> None:
     if outside.any():
         position = int(np.argmax(outside))
         raise DomainError(
-            f"every value must lie in {what}, the value at position {position} does not. Correct "
+            f"every value must lie in {what}, but the one at position {position} does not. Correct "
             "it, or declare outside='clip' in the domain",
             position=position,
         )

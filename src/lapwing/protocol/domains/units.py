@@ -171,7 +171,7 @@ def one_dimensional(values: Values) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError(
             "values",
-            "must be a plain array, a masked one hides which are missing",
+            "must be a plain array, because a masked one hides which are missing",
             advice="Pass values.filled(np.nan)",
         )
     if isinstance(values, Sequence) and not isinstance(values, str | bytes | range):

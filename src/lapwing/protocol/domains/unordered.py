@@ -173,7 +173,7 @@ class Unordered(Domain):
     def _of_missing(self, position: int) -> int:
         if self.missing_index is None:
             raise DomainError(
-                f"every value must be present, the value at position {position} is missing. "
+                f"every value must be present, but the one at position {position} is missing. "
                 "Drop such rows, or count them: missing='category' in the domain "
                 "(--missing category)",
                 position=position,
