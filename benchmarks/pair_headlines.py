@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from benchmarks.accuracy.pairs import dependence_coverage, marginal_cost
+from benchmarks.accuracy.pairs import marginal_cost
 from benchmarks.accuracy.pairs.league import FAMILIES, FIGURES, mean_ratios, ratios
 from benchmarks.headline_parts import kept, measured_by, percent
 from benchmarks.markdown import figure, listed, seconds, table, timed
@@ -45,21 +45,22 @@ def pairs() -> str:
 
 def pairs_coverage() -> str:
     """Return how often 95% intervals of a joint distribution hold the truth."""
-    document = kept("accuracy/dependence_coverage")
-    cells, settings = document["measured"]["cells"], document["settings"]
+    document = kept("accuracy/league")
+    cells = document["measured"]["cells"]
+    whats = list(cells[0]["coverage"])
     rows = []
-    for epsilon in dict.fromkeys(one["epsilon"] for one in cells):
-        row = [f"{epsilon:g}"]
-        for what in dependence_coverage.ASKED:
-            held = [one["coverage"][what]["people"] for one in cells if one["epsilon"] == epsilon]
+    for people, epsilon in dict.fromkeys((one["people"], one["epsilon"]) for one in cells):
+        here = [one for one in cells if (one["people"], one["epsilon"]) == (people, epsilon)]
+        row = [f"{people:,}", f"{epsilon:g}"]
+        for what in whats:
+            held = [one["coverage"][what]["people"]["mean"] for one in here]
             row.append(f"{percent(fmean(held))}, {percent(min(held))}")
         rows.append(row)
     return "\n\n".join(
         [
-            table(["ε", *dependence_coverage.ASKED], rows),
-            "Coverage of 95% intervals of the people's own table: the mean over "
-            f"{len(settings['pairs'])} pairs, then the pair with the least. "
-            f"{settings['people']:,} people, {settings['repeats']} repeats of two groups.",
+            table(["people", "ε", *whats], rows),
+            "Coverage of 95% intervals of the people's own table: the mean over the pairs, then "
+            "the pair with the least.",
             measured_by(document),
         ]
     )

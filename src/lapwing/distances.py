@@ -32,6 +32,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain_answers import to_points
@@ -219,6 +220,7 @@ def _median_height(lengths: Vector, start: Vector, stop: Vector) -> float:
     return (first + last) / 2
 
 
+@inherits(wasserstein)
 def kolmogorov_smirnov(
     first: CurveOf | Raw, second: CurveOf | Raw, *, grid: int | None = None
 ) -> float:
@@ -226,8 +228,6 @@ def kolmogorov_smirnov(
 
     Parameters
     ----------
-    first, second : Distribution, SignedEstimate, Cumulative or array_like
-        Two results with a `cumulative`, or raw values in the unit of the other one.
     grid : int, optional
         Number of points to compare, as in papers (256). Default: None, which compares everywhere.
 
@@ -235,13 +235,6 @@ def kolmogorov_smirnov(
     -------
     float
         Distance, in [0, 1].
-
-    Raises
-    ------
-    ArgumentError
-        When an argument has no CDF and is no list of values.
-    DomainError
-        When it is a distribution of labels, or values cannot be read.
 
     Examples
     --------
@@ -258,25 +251,14 @@ def kolmogorov_smirnov(
     return float(max(np.abs(start).max(initial=0.0), np.abs(stop).max(initial=0.0)))
 
 
+@inherits(wasserstein)
 def energy(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     """Energy distance, ``sqrt(2 integral (F - G)^2)`` (Székely and Rizzo, 2013).
-
-    Parameters
-    ----------
-    first, second : Distribution, SignedEstimate, Cumulative or array_like
-        Two results with a `cumulative`, or raw values in the unit of the other one.
 
     Returns
     -------
     float
         Distance in the root of the unit of the values, at least 0.
-
-    Raises
-    ------
-    ArgumentError
-        When an argument has no CDF and is no list of values.
-    DomainError
-        When it is a distribution of labels, or values cannot be read.
 
     References
     ----------
@@ -298,6 +280,7 @@ def energy(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     return float(np.sqrt(2 * np.dot(lengths, squares)))
 
 
+@inherits(wasserstein)
 def range_query_error(
     first: CurveOf | Raw, second: CurveOf | Raw, *, width: float, grid: int = 1024
 ) -> float:
@@ -307,8 +290,6 @@ def range_query_error(
 
     Parameters
     ----------
-    first, second : Distribution, SignedEstimate, Cumulative or array_like
-        Two results with a `cumulative`, or raw values in the unit of the other one.
     width : float
         Width of the ranges as a part of the joint range, in (0, 1]. The paper's alpha is 0.1 and
         0.4.
@@ -319,13 +300,6 @@ def range_query_error(
     -------
     float
         Mean absolute difference of the probabilities, in [0, 1].
-
-    Raises
-    ------
-    ArgumentError
-        When an argument has no CDF and is no list of values.
-    DomainError
-        When it is a distribution of labels, or values cannot be read.
 
     Notes
     -----
@@ -402,27 +376,16 @@ def range_error_bounds(
     return None if band is None else bounds_in_band(curve, band, width=width)
 
 
+@inherits(wasserstein)
 def mean_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     """Absolute difference of the means, in the unit of the values.
 
     On a circle it is the shorter way between the mean directions.
 
-    Parameters
-    ----------
-    first, second : Distribution, SignedEstimate, Cumulative or array_like
-        Two results with a `cumulative`, or raw values in the unit of the other one.
-
     Returns
     -------
     float
         Difference, at least 0. NaN on a circle where one has no mean direction.
-
-    Raises
-    ------
-    ArgumentError
-        When an argument has no CDF and is no list of values.
-    DomainError
-        When it is a distribution of labels, or values cannot be read.
 
     Examples
     --------
@@ -440,13 +403,9 @@ def mean_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     return abs(one.circle.shorter(shift))
 
 
+@inherits(wasserstein)
 def variance_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     """Absolute difference of the variances, in the squared unit of the values.
-
-    Parameters
-    ----------
-    first, second : Distribution, SignedEstimate, Cumulative or array_like
-        Two results with a `cumulative`, or raw values in the unit of the other one.
 
     Returns
     -------
@@ -457,8 +416,6 @@ def variance_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     ------
     ArgumentError
         When an argument has no CDF, or lies on a circle, which has no variance.
-    DomainError
-        When it is a distribution of labels, or values cannot be read.
 
     Examples
     --------
@@ -473,13 +430,12 @@ def variance_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     return abs(one.variance - two.variance)
 
 
+@inherits(wasserstein)
 def decile_error(first: CurveOf | Raw, second: CurveOf | Raw, *, start: Any = None) -> float:
     """Mean absolute difference of the nine deciles (Li et al., 2020), in the unit of the values.
 
     Parameters
     ----------
-    first, second : Distribution, SignedEstimate, Cumulative or array_like
-        Two results with a `cumulative`, or raw values in the unit of the other one.
     start : float, or a date or time
         On a circle, and only there: point from which both are counted. Default: None.
 
@@ -487,13 +443,6 @@ def decile_error(first: CurveOf | Raw, second: CurveOf | Raw, *, start: Any = No
     -------
     float
         Difference, at least 0.
-
-    Raises
-    ------
-    ArgumentError
-        When an argument has no CDF and is no list of values.
-    DomainError
-        When it is a distribution of labels, or values cannot be read.
 
     Notes
     -----
@@ -564,23 +513,14 @@ def l1(first: ArrayLike | Any, second: ArrayLike | Any) -> float:
     return float(np.abs(one - two).sum())
 
 
+@inherits(l1)
 def l2(first: ArrayLike | Any, second: ArrayLike | Any) -> float:
     """L2 (Euclidean) distance of the masses.
-
-    Parameters
-    ----------
-    first, second : Distribution or array_like [symbols]
-        Mass vectors of one length, or results with a `mass`.
 
     Returns
     -------
     float
         Distance, at least 0.
-
-    Raises
-    ------
-    MismatchError
-        When the masses are not of one length.
 
     Examples
     --------
@@ -595,23 +535,14 @@ def l2(first: ArrayLike | Any, second: ArrayLike | Any) -> float:
     return float(np.linalg.norm(one - two))
 
 
+@inherits(l1)
 def mean_squared_error(first: ArrayLike | Any, second: ArrayLike | Any) -> float:
     """Mean of the squared differences of the masses over all symbols.
-
-    Parameters
-    ----------
-    first, second : Distribution or array_like [symbols]
-        Mass vectors of one length, or results with a `mass`.
 
     Returns
     -------
     float
         Mean squared error, at least 0.
-
-    Raises
-    ------
-    MismatchError
-        When the masses are not of one length.
 
     Examples
     --------
@@ -626,23 +557,14 @@ def mean_squared_error(first: ArrayLike | Any, second: ArrayLike | Any) -> float
     return float(((one - two) ** 2).mean())
 
 
+@inherits(l1)
 def kullback_leibler(truth: ArrayLike | Any, estimate: ArrayLike | Any) -> float:
     """Kullback-Leibler divergence of the truth from the estimate (Kullback and Leibler, 1951).
-
-    Parameters
-    ----------
-    truth, estimate : Distribution or array_like [symbols]
-        Mass vectors of one length, or results with a `mass`.
 
     Returns
     -------
     float
         Divergence in nats. Infinite where the estimate gives probability 0 to what happens.
-
-    Raises
-    ------
-    MismatchError
-        When the masses are not of one length.
 
     References
     ----------

@@ -126,3 +126,28 @@ def test_show_says_what_a_survey_asks(
     shown = " ".join(done("show", "s.json").out.split())
     assert "asks share above 30, mean" in shown
     assert "cells 2 50.00%" in shown and "wave" in shown  # its components, by their people
+
+
+def test_no_command_gives_a_point_that_answer_withholds(
+    done: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options of `answer` and its questions in words say the same."""
+    monkeypatch.chdir(tmp_path)
+    survey = lw.Survey(
+        "x", lw.recommend(lw.Interval(0, 100), epsilon=1, users=2000, questions=["share above 50"])
+    )
+    people = np.full(survey.randomizer.domain.size, 20)
+    survey.decode(lw.simulate(survey.randomizer, people, rng=1)).save("r.json")
+    asked = ("--above", "30", "--at-most", "60", "--share", "20", "--quantile", "0.3")
+    document = done("answer", "r.json", *asked, "--json").document
+    words = ("share above 30 at-most 60", "share label 20", "quantile 0.3")
+    flags = [part for each in words for part in ("--ask", each)]
+    told = done("answer", "r.json", *flags, "--json").document["answers"]
+    rows = [*document["questions"], *document["quantiles"]]
+    for row, answer in zip(rows, told, strict=True):
+        assert row.get("share", row.get("value")) == answer["value"]
+        assert (row["low"], row["high"]) == (answer["low"], answer["high"])
+    assert rows[0]["share"] is None and "does not ask" in rows[0]["reason"]
+    assert "does not ask" in done("answer", "r.json", "--above", "30", "--at-most", "60").out
+    mean = done("show", "r.json", "--json").document["mean"]
+    assert mean["value"] is None and mean["low"] is not None

@@ -202,7 +202,7 @@ def series_in(folder: Path) -> None:
         (4, "It is a survey", (*ASK, "--like", "survey.json")),
         (4, "broken.json", (*ASK, "--like", "broken.json")),
         (4, "empty.csv is empty", (*ASK, "--like", "empty.csv")),
-        (3, "at least one row", (*ASK, "--like", "header.csv")),
+        (3, "header.csv", (*ASK, "--like", "header.csv")),
         (3, "must hold at least one", (*ASK, "--like", "none.csv", "--missing", "bin")),
         (3, "row 2", (*ASK, "--like", "words.csv")),
         (7, "no.json", (*ASK, "--like", "no.json")),

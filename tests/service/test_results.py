@@ -371,6 +371,27 @@ def test_the_process_asks_for_what_it_lacks_and_keeps_what_it_decoded() -> None:
         process.ask(order, {})
 
 
+def test_a_survey_that_took_too_long_rests_and_others_are_decoded() -> None:
+    others, clock = order_of(labels_survey(), 40), [0.0]
+    order = order_of(NUMBERS, 3000)
+    process = DecodingProcess(seconds=120, clock=lambda: clock[0])
+    try:
+        assert process.ask(order, {}) == Missing((order.key,))
+        process._seconds = 0.0
+        with pytest.raises(DecodingFailedError, match=r"no result within 0 seconds$"):
+            process.ask(order, {})
+        process._seconds = 120.0
+        process._rest[NUMBERS.fingerprint] += 120.0
+        for each in (order, order._replace(level=0.5), order_of(NUMBERS, 9000)):
+            with pytest.raises(DecodingFailedError, match="other surveys are decoded"):
+                process.ask(each, {})
+        assert process.ask(others, {}) == Missing((others.key,))
+        clock[0] = 121.0
+        assert process.ask(order, {}) == Missing((order.key,))
+    finally:
+        process.stop()
+
+
 def test_dates_are_told_and_asked_as_dates() -> None:
     days = np.arange("2026-02-01", "2026-12-01", dtype="M8[D]").repeat(10)
     found = DAYS.decode(DAYS.tally(DAYS.randomize(days)))

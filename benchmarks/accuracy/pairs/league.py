@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import lapwing as lw
 from benchmarks.accuracy.pairs import baselines
 from benchmarks.accuracy.pairs.columns import BINS, PAIRS, domain_of, shares
+from benchmarks.accuracy.pairs.pair_coverage import covered
 from benchmarks.accuracy.pairs.rectangles import NUMBER, scores
 from benchmarks.markdown import listed, table
 from benchmarks.summaries import geometric, mean_and_error
@@ -46,6 +47,13 @@ ASKED = {
 """Asked at 200,000 people: best of others over ours in geometric mean, the least of a pair, and
 each of HDG, AHEAD, grid and product over ours in geometric mean."""
 EACH = ("HDG", "AHEAD", "grid", "product")
+COVERAGE = {
+    "rectangles": (93, 97, 88),
+    "marginal CDFs": (93, 97, 88),
+    "conditional quantiles": (92, 97, None),
+}
+"""Asked in %: least and most of the mean over pairs, and least of a pair."""
+
 _RESAMPLES = 2_000
 
 Table = NDArray[np.float64]
@@ -91,7 +99,7 @@ def measure(
     pairs: Sequence[str],
     seed: int,
 ) -> dict[str, Any]:
-    """Return errors per repeat of ours and of each family's best size.
+    """Return errors per repeat of ours and of each family's best size, and coverage.
 
     The repeats are given by the number of people.
     """
@@ -116,6 +124,7 @@ def _cell(
         family: {size: [] for size in sizes} for family, sizes in others.items()
     }
     ours: list[dict[str, float]] = []
+    coverage: dict[str, dict[str, list[float]]] = {}
     for repeat in range(repeats):
         place = [seed, *pair.encode(), people, repeat]
         counts = np.random.default_rng(place).multinomial(people, population.ravel())
@@ -131,6 +140,9 @@ def _cell(
                 for size, estimate in sizes.items():
                     got = estimate(held, epsilon, reports)
                     found[family][size].append(scores(got, held / people))
+            for what, shares_held in covered(answer, held, population).items():
+                for name, share in shares_held.items():
+                    coverage.setdefault(what, {}).setdefault(name, []).append(share)
     cell = {
         "pair": pair,
         "people": people,
@@ -141,6 +153,10 @@ def _cell(
                 **{family: _best(sizes, figure) for family, sizes in found.items()},
             }
             for figure in FIGURES
+        },
+        "coverage": {
+            what: {name: mean_and_error(some) for name, some in by_name.items()}
+            for what, by_name in coverage.items()
         },
     }
     _say(cell)
@@ -154,7 +170,8 @@ def _say(cell: dict[str, Any]) -> None:
         found = ratios(cell, figure)
         ours = np.mean(cell["errors"][figure][OURS]["errors"])
         told.append(f"{figure} {ours:.4f}, " + " ".join(f"{k} {v:.2f}" for k, v in found.items()))
-    print("; ".join(told), file=sys.stderr, flush=True)
+    held = [f"{100 * one['people']['mean']:.1f}" for one in cell["coverage"].values()]
+    print("; ".join(told), "covered", " ".join(held), file=sys.stderr, flush=True)
 
 
 def _best(sizes: dict[str, list[dict[str, float]]], figure: str) -> dict[str, Any]:
@@ -228,7 +245,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         for figure, name in FIGURES.items():
             parts.append(f"**{people:,} people, {name}**")
             parts.append(_league([one for one in cells if one["people"] == people], figure))
-    parts.append(_reading(cells))
+    parts += [_reading(cells), _coverage_table(cells), _coverage_reading(cells)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -330,3 +347,45 @@ def _reading(cells: Sequence[dict[str, Any]]) -> str:
 
 def _met(held: bool) -> str:
     return "met" if held else "**not met**"
+
+
+def _coverage_table(cells: Sequence[dict[str, Any]]) -> str:
+    whats = list(cells[0]["coverage"])
+    lines = [
+        [
+            cell["pair"],
+            f"{cell['people']:,}",
+            f"{cell['epsilon']:g}",
+            *(
+                f"{100 * cell['coverage'][what]['people']['mean']:.1f} / "
+                f"{100 * cell['coverage'][what]['population']['mean']:.1f}"
+                for what in whats
+            ),
+            *(f"{cell['coverage'][what]['reach']['mean']:.4f}" for what in whats[:2]),
+        ]
+        for cell in cells
+    ]
+    header = ["pair", "people", "ε", *(f"{what}, %" for what in whats)]
+    return table([*header, *(f"half-width, {what}" for what in whats[:2])], lines, texts=3)
+
+
+def _coverage_reading(cells: Sequence[dict[str, Any]]) -> str:
+    said = []
+    for people, epsilon in dict.fromkeys((cell["people"], cell["epsilon"]) for cell in cells):
+        here = [one for one in cells if (one["people"], one["epsilon"]) == (people, epsilon)]
+        for what, (low, high, least) in COVERAGE.items():
+            shares_held = [100 * one["coverage"][what]["people"]["mean"] for one in here]
+            mean, worst = float(np.mean(shares_held)), min(shares_held)
+            held = low <= mean <= high and (least is None or worst >= least)
+            asked = f"asked {low} to {high}" + (f", no pair below {least}" if least else "")
+            pair = here[int(np.argmin(shares_held))]["pair"]
+            said.append(
+                f"- {people:,} people, ε = {epsilon:g}, {what}: {mean:.1f}% on average, lowest "
+                f"{worst:.1f} ({pair}); {asked}: {_met(held)}."
+            )
+    return (
+        "Coverage of 95% intervals, of the people's own table / of the rows from which they were "
+        "drawn: 200 of the rectangles, both marginal CDFs at the edges with 0.02 < F < 0.98 "
+        "(pointwise), quartiles of each attribute in slices of at least 5% of the people along "
+        "the other one. Against the people's own table:\n\n" + "\n".join(said)
+    )

@@ -45,7 +45,12 @@ from lapwing.protocol.domains.domain import Described, Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
-from lapwing.protocol.messages.release_identity import IDENTIFIER, SummedRelease, is_stated
+from lapwing.protocol.messages.release_identity import (
+    IDENTIFIER,
+    SummedRelease,
+    digests_of_sum,
+    is_stated,
+)
 from lapwing.protocol.messages.tally import Kind
 from lapwing.registry import MECHANISMS
 from lapwing.stored_fields import UNSAID, FromFields
@@ -508,7 +513,7 @@ class Release(SummedRelease, Stored):
         known = {part.identifier for part in self.parts}
         if known & {part.identifier for part in other.parts}:
             raise MismatchError("the same release is in both. It would count its people twice")
-        digests = self.digests_with(other)
+        digests = digests_of_sum(self, other)
         if self.answers.size != other.answers.size:
             raise MismatchError("releases can be added only when they hold equally many answers")
         # Beyond 64 bits NumPy wraps without a word.

@@ -724,13 +724,11 @@ def _csv_quarter(row: QuarterRow) -> dict[str, Any]:
 
 def _csv_quantile(row: QuantileRow, unit: Unit) -> dict[str, Any]:
     cells: dict[str, Any] = {"probability": row["probability"]}
-    if row.get("reason"):
-        return {**cells, "value": row["reason"], "low": None, "high": None}
     for name in ("value", "low", "high"):
         prefix = "" if name == "value" else f"{name}_"
         beyond: dict[str, Any] = {word: row.get(f"{prefix}{word}") for word in OPEN_ENDS}
         cells |= _csv_cells(name, row.get(f"{prefix}text", row[name]), beyond, unit)
-    return cells
+    return cells if row.get("reason") is None else {**cells, "value": row["reason"]}
 
 
 def _csv_week(week: Mapping[str, Any]) -> dict[str, Any]:

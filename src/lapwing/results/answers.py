@@ -43,7 +43,7 @@ from lapwing.protocol.domains.ranges import (
     symbol_places,
 )
 from lapwing.protocol.domains.units import to_text
-from lapwing.questions import Share, label_of
+from lapwing.questions import Mean, Quantile, Question, Share, label_of
 from lapwing.results.answer_documents import (
     RANGE_LIMIT,
     ROW_LIMIT,
@@ -89,6 +89,7 @@ from lapwing.results.intervals import (
     share_ends,
 )
 from lapwing.results.readable import Columns, about_column, interval_columns, rows_of
+from lapwing.results.rounding import OPEN_ENDS
 from lapwing.results.steps import Steps, shared_steps
 from lapwing.results.symbols import (
     MISSING_UNSEEN,
@@ -172,8 +173,11 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
         "start": start,
         "quantiles": []
         if nobody or (circle is not None and start is None)
-        else [quantile_row(result, band, each, start=start) for each in request.probabilities],
-        "mean": mean_row(result, **how) if moments else None,
+        else [
+            _as_answered(result, quantile_row(result, band, each, start=start), Quantile(each), how)
+            for each in request.probabilities
+        ],
+        "mean": _as_answered(result, mean_row(result, **how), Mean(), how) if moments else None,
         "std": _deviation_row(result, **how) if moments else None,
         "resultant_length": _length_row(result, **how) if moments and circle is not None else None,
         "quarters": quarter_rows(result, **how) if moments and circle is not None else None,
@@ -183,6 +187,18 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
         else None,
         "curve": _curve(result, band, **how) if request.curve and not nobody else None,
     }
+
+
+def _as_answered(result: Any, row: Any, asked: Question, how: dict[str, Any]) -> Any:
+    """Return a row without the point that the answer of a survey to this question withholds."""
+    domain = result.domain
+    if not result.provenance.get("asks") or (domain.circular and isinstance(asked, Quantile)):
+        return row
+    answer = result.answer(asked, **how)
+    if answer.value is not None or answer.note is None:
+        return row
+    kept = {name: row[name] for name in row if name not in ("text", *OPEN_ENDS)}
+    return {**kept, "value": None, "reason": answer.note}
 
 
 def mean_row(result: Any, *, level: float, target: Target = "empirical") -> NumberRow:
@@ -501,10 +517,8 @@ def share_row(
         "interval": "simultaneous" if heavy else "pointwise",
     }
     if heavy:
-        row["label"], ends = (
-            asked.label,
-            result.share_interval(asked.label, level=level, target=target),
-        )
+        row["label"] = asked.label
+        ends = result.share_interval(asked.label, level=level, target=target)
         row |= share_with_ends(result.share(asked.label), ends)  # type: ignore[typeddict-item]
         return row
     answer = result.answer(asked, level=level, target=target)

@@ -20,7 +20,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
-from lapwing.protocol.domains.ranges import Closed, Span, end_symbol, held_values, to_spans
+from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve, Question
 from lapwing.results.answer_documents import AnswerDocument
@@ -36,7 +36,6 @@ from lapwing.results.intervals import (
     ends_of_share,
     functional,
     mean_ends,
-    probability_ends,
     quantile_ends,
     reaching,
     variance_interval,
@@ -48,7 +47,12 @@ from lapwing.results.question_answers import (
     asked_in,
 )
 from lapwing.results.rounding import estimate_text
-from lapwing.results.signed_estimate import SignedEstimate, band_on, present_uncertainty
+from lapwing.results.signed_estimate import (
+    SignedEstimate,
+    band_on,
+    present_uncertainty,
+    spans_interval,
+)
 from lapwing.results.steps import Steps
 from lapwing.results.unanswered import is_small
 from lapwing.results.uncertainty import Uncertainty
@@ -262,18 +266,11 @@ class DistributionIntervals:
         >>> print(f"{low:.1%} to {high:.1%}")
         59.2% to 60.2%
         """
-        return self._spans_interval(
-            to_spans(low, high, self.domain, closed), level=level, target=target
+        spans = to_spans(low, high, self.domain, closed)
+        present = self._present_uncertainty
+        return spans_interval(
+            self.domain, self.cumulative, present, spans, level=level, target=target
         )
-
-    def _spans_interval(
-        self, spans: Sequence[Span], *, level: float, target: Target
-    ) -> tuple[float, float] | None:
-        error_law = answering(self._present_uncertainty, target)
-        if error_law is None:
-            return None
-        ends = probability_ends(error_law, self.domain, spans)
-        return reaching(ends.interval(level, least=0.0, most=1.0), self.cumulative.between(spans))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"

@@ -43,6 +43,7 @@ from lapwing.results.rounding import (
     number_writer,
     percent,
 )
+from lapwing.results.signed_estimate import spans_interval
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
 
@@ -313,7 +314,10 @@ def _range_share(
     for typed, place in typed_places(low, high, spans)[::-1]:
         if end_symbol(result.domain, place) is not None:  # anywhere in its interval
             value, note = None, AT_AN_END.format(typed)
-    return value, *(result._spans_interval(spans, **how) or (None, None)), note
+    interval = spans_interval(
+        result.domain, result.cumulative, result._present_uncertainty, spans, **how
+    )
+    return value, *(interval or (None, None)), note
 
 
 def _of_range(asked: Any) -> bool:
@@ -329,7 +333,8 @@ def _bounded(result: Any, row: _Row, spans: list[Span], how: dict[str, Any]) -> 
     own = touched(domain, spans)
     for each in filter(_of_range, asked_in(result.provenance)):
         for others in each.ranges(domain):  # type: ignore[union-attr]
-            other, ends = touched(domain, others).whole, result._spans_interval(others, **how)
+            other = touched(domain, others).whole
+            _, *ends, _ = _range_share(result, others, None, None, how)
             if (other <= own.whole).all():
                 low = max(low, ends[0])
             if (own.some <= other).all():

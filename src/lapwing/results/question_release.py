@@ -30,7 +30,11 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import DomainField
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
-from lapwing.protocol.messages.release_identity import IDENTIFIER, SummedRelease
+from lapwing.protocol.messages.release_identity import (
+    IDENTIFIER,
+    SummedRelease,
+    digests_of_sum,
+)
 from lapwing.protocol.release import LARGEST_SUM, Release
 from lapwing.questions import Curve, Quantile, Question, read
 from lapwing.results.asked_numbers import AskedNumbers, within
@@ -324,7 +328,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
                 "releases of answers can be added only when their domain, privacy parameters, "
                 "questions and shares are equal. Agree on them before you release"
             )
-        digests = self.digests_with(other)
+        digests = digests_of_sum(self, other)
         parts = []
         for one, two in zip(self.parts, other.parts, strict=True):
             if np.abs(one.answers.astype(float) + two.answers).max() >= LARGEST_SUM:

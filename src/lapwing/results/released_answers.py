@@ -24,6 +24,7 @@ from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_
 from lapwing.results.asked_numbers import COUNTED, AskedNumbers, within
 from lapwing.results.band import Target, check_level
 from lapwing.results.counted import counted_word, whom
+from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.intervals import Ends, answering, ends_of_share, functional, mean_ends
 from lapwing.results.question_answers import WIDE, Answer
 from lapwing.results.question_cells import range_symbols
@@ -70,9 +71,14 @@ def answer_released(
     if part is None:
         said = ", ".join(f"'{each}'" for each in release.questions)
         raise ArgumentError(f"this release does not answer '{asked}'. It answers {said}")
-    if target != "empirical":
+    if target != "empirical" and (
+        not isinstance(part.question, Share | Histogram) or release.promise.unit is not None
+    ):
         raise ArgumentError(
-            "target", "must be 'empirical': the intervals of a release of answers are about data"
+            "target",
+            "must be 'empirical' for a mean, for quantiles, and where a person has several rows. "
+            "Their release does not show how far a sample is off. Ask the curve, and use "
+            "made.distribution.answer(...)",
         )
     check_level(level)
     numbers = AskedNumbers(part.question, release.domain, release.promise)
@@ -82,13 +88,13 @@ def answer_released(
         together = dict(zip(part.question.probabilities, pairs, strict=True))
         rows = [together[each] for each in asked.probabilities]
     else:
-        rows = _sums(release, part, numbers, mine, level, curve)
+        rows = _sums(release, part, numbers, mine, level, curve, target)
     note = None
     if any(row[0] is None for row in rows):
         note = f"too few {counted_word(release.guarantee)} for this privacy budget"
     value, low, high = (_joined(column, asked) for column in zip(*rows, strict=True))
-    about = whom("empirical", release.guarantee)
-    return Answer(asked, value, low, high, level, "empirical", about, note)
+    about = whom(target, release.guarantee)
+    return Answer(asked, value, low, high, level, target, about, note)
 
 
 def part_for(release: QuestionRelease, asked: Question) -> QuestionPart | None:
@@ -132,6 +138,7 @@ def _sums(
     mine: Any,
     level: float,
     curve: Any,
+    target: Target,
 ) -> list[_Entry]:
     """Return shares, or a mean, with their intervals."""
     domain, sites = within(release.domain), len(release.identifiers)
@@ -139,6 +146,11 @@ def _sums(
     readings = [] if curve is None else _readings(numbers, curve)
     if readings:
         shares = [_both(*each, level) for each in zip(shares, readings, strict=True)]
+    if target == "population":
+        people = sum(map(int, mine)) / numbers.top
+        if numbers.public:
+            people = (release.people or 0) - max(0, int(mine[-1])) / numbers.top
+        shares = [_of_sample(share, max(1.0, people), level) for share in shares]
     if not isinstance(numbers.question, Mean):
         return [_unless_wide(share, 1.0) for share in shares]
     (share,) = shares
@@ -195,6 +207,18 @@ def _both(share: _Entry, ends: Ends, level: float) -> tuple[float, float, float]
     point = (1 - weight) * value + weight * (ends.low.value + ends.high.value) / 2
     point = min(1.0, max(0.0, point))
     return point, max(0.0, point - reach), min(1.0, point + reach)
+
+
+def _of_sample(entry: _Entry, people: float, level: float) -> tuple[float, float, float]:
+    """Return a share with an interval about those whom the people were drawn from.
+
+    The sampling error is the largest of a share in the interval.
+    """
+    value, low, high = entry
+    largest = min(max(low, 0.5), high)
+    sampling = normal_critical_value(level) * math.sqrt(largest * (1 - largest) / people)
+    least, most = value - math.hypot(value - low, sampling), math.hypot(high - value, sampling)
+    return value, max(0.0, least), min(1.0, value + most)
 
 
 def _unless_wide(entry: _Entry, length: float) -> _Entry:

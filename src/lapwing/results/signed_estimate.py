@@ -22,7 +22,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, one_for_each_symbol
 from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.domain_documents import StoredDomain
-from lapwing.protocol.domains.ranges import Closed, bin_of_low, to_spans
+from lapwing.protocol.domains.ranges import Closed, Span, bin_of_low, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
@@ -193,12 +193,9 @@ class SignedEstimate(FromFields, Stored):
             When the domain has categories, or an end cannot be read in its unit.
         """
         spans = to_spans(low, high, self.domain, closed)
-        error_law = answering(present_uncertainty(self.uncertainty, self.domain), target)
-        if error_law is None:
-            return None
-        ends = probability_ends(error_law, self.domain, spans)
+        present = present_uncertainty(self.uncertainty, self.domain)
         curve = Cumulative.on(self.domain, self.project("simplex"))
-        return reaching(ends.interval(level, least=0.0, most=1.0), curve.between(spans))
+        return spans_interval(self.domain, curve, present, spans, level=level, target=target)
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
@@ -279,6 +276,23 @@ def present_uncertainty(uncertainty: Uncertainty | None, domain: Domain) -> Unce
     if uncertainty is None or domain.missing_index is None or not domain.ordered:
         return uncertainty
     return uncertainty.given_present() if uncertainty.says_present else None
+
+
+def spans_interval(
+    domain: Domain,
+    curve: Cumulative,
+    present: Uncertainty | None,
+    spans: list[Span],
+    *,
+    level: float,
+    target: Target,
+) -> tuple[float, float] | None:
+    """Return the pointwise interval of the share of a range. None without an error distribution."""
+    error_law = answering(present, target)
+    if error_law is None:
+        return None
+    ends = probability_ends(error_law, domain, spans)
+    return reaching(ends.interval(level, least=0.0, most=1.0), curve.between(spans))
 
 
 def band_on(

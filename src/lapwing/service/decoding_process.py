@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 import traceback
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -43,13 +44,17 @@ class DecodingFailedError(Exception):
 class DecodingProcess:
     """The process, seen from the collector. One order at a time. Others wait.
 
-    seconds: How long one order may take.
+    seconds: How long one order may take. A survey whose order took longer rests as long, so that it
+        takes at most half of the time of the others.
+    clock: Returns seconds.
     """
 
     _context: Any = get_context("spawn")
 
-    def __init__(self, *, seconds: float) -> None:
+    def __init__(self, *, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
+        self._clock = clock
+        self._rest: dict[str, float] = {}
         self._lock = Lock()
         self._process: Any = None
         self._link: Connection | None = None
@@ -78,6 +83,13 @@ class DecodingProcess:
         Raises DecodingFailedError when there is none in time.
         """
         with self._lock:
+            now = self._clock()
+            self._rest = {survey: until for survey, until in self._rest.items() if until > now}
+            if order.key.survey in self._rest:
+                raise DecodingFailedError(
+                    f"no result within {self._seconds:g} seconds. For as long other surveys are "
+                    "decoded"
+                )
             try:
                 link = self._started()
                 link.send((order, dict(materials)))
@@ -88,6 +100,7 @@ class DecodingProcess:
                 self._end()
                 raise DecodingFailedError("the process that decodes has died") from None
             self._end()
+            self._rest[order.key.survey] = self._clock() + self._seconds
             raise DecodingFailedError(f"no result within {self._seconds:g} seconds")
 
     def stop(self) -> None:

@@ -68,7 +68,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     decoders : int
         Processes that decode, in addition to the one that receives.
     decode_seconds : float
-        How long a decode may take before its process is ended.
+        How long a decode may take before its process is ended. Its survey rests as long.
     kept_results : int
         Decoded results that are kept.
     stop_seconds : float

@@ -123,8 +123,9 @@ class QuestionPublication(Publication):
             One of the segments, for a release by segment. None there means rows in none.
         level : float
             Confidence level, in (0, 1). Quantiles have 0.95 only, because their draw fixes it.
-        target : {"empirical"}
-            The people in the data. The curve also answers about the "population".
+        target : {"empirical", "population"}
+            The people in the data, or those whom they were drawn from. Of a mean and of quantiles
+            that were asked, only the people in the data.
 
         Returns
         -------

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from lapwing import declared
+from lapwing import declared, questions
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import Rule, option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
@@ -23,7 +23,7 @@ from lapwing.declared import excludes, requirement
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import number_of
-from lapwing.questions import Share, label_of
+from lapwing.questions import label_of
 from lapwing.results.answer_documents import AnswerRequest, ResultAnswer
 from lapwing.results.answer_text import (
     answers_table,
@@ -123,16 +123,16 @@ class AskedShares:
                 must, got = f"must be {requirement(declared.Share)}", exact_text(probability)
                 raise ArgumentError("quantile", must, got, "The median is 0.5")
 
-    def _ranges(self, domain: Domain) -> list[Share]:
+    def _ranges(self, domain: Domain) -> list[questions.Share]:
         """Return the ranges that are asked. ArgumentError names their options."""
         lower, upper = self._ends
         for end in (*lower, *upper):
             number_of(end.text, domain, name=end.flag)
         if not (lower and upper):
-            return [Share(**end.word) for end in (*lower, *upper)]
+            return [questions.Share(**end.word) for end in (*lower, *upper)]
         return [self._range(*ends, domain) for ends in zip(lower, upper, strict=True)]
 
-    def _range(self, first: _End, last: _End, domain: Domain) -> Share:
+    def _range(self, first: _End, last: _End, domain: Domain) -> questions.Share:
         """Return the range between two ends. ArgumentError where the first is the greater."""
         low, high = (number_of(end.text, domain, name=end.flag) for end in (first, last))
         if low > high and not domain.circular:
@@ -143,7 +143,7 @@ class AskedShares:
                 "Exchange them",
                 others=(last.flag,),
             )
-        return Share(**first.word, **last.word)
+        return questions.Share(**first.word, **last.word)
 
     def request(
         self, result: Distribution | HeavyHitters, level: float, target: Target
@@ -166,7 +166,7 @@ class AskedShares:
             )
         if self.start is not None:
             number_of(self.start, result.domain, name="--start")
-        shares: list[Share] = []
+        shares: list[questions.Share] = []
         if flags and isinstance(result, Distribution):
             if not result.domain.ordered:
                 raise ArgumentError(f"{flags} asks about numbers. For labels use --share")
@@ -174,7 +174,7 @@ class AskedShares:
         for text in self.share or ():
             if isinstance(result, Distribution):
                 label_of(text, result.domain, name="--share")
-            shares.append(Share(label=text))
+            shares.append(questions.Share(label=text))
         return AnswerRequest(
             level=level,
             target=target,

@@ -72,16 +72,6 @@ class SummedRelease(Summed):
     def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
         """Return the numbers, and the noise in each."""
 
-    def digests_with(self, other: SummedRelease) -> tuple[str, ...]:
-        """Return the digests of a sum. MismatchError when both hold the same numbers."""
-        ours, theirs = self.known_digests, other.known_digests
-        if {*ours} & {*theirs}:
-            raise MismatchError(
-                "the same numbers are in both, under two identifiers. They are copies of one "
-                "release, whose people would count twice. Add it once"
-            )
-        return (*ours, *theirs)
-
     @cached_property
     def known_digests(self) -> tuple[str, ...]:
         """Digests of the releases in it: of its own numbers, where it is no sum.
@@ -97,3 +87,14 @@ class SummedRelease(Summed):
         return (
             sha256(b"".join(held.astype("<i8").tobytes() for _, held in drawn)).hexdigest()[:32],
         )
+
+
+def digests_of_sum(one: SummedRelease, other: SummedRelease) -> tuple[str, ...]:
+    """Return the digests of a sum. MismatchError when both hold the same numbers."""
+    ours, theirs = one.known_digests, other.known_digests
+    if {*ours} & {*theirs}:
+        raise MismatchError(
+            "the same numbers are in both, under two identifiers. They are copies of one "
+            "release, whose people would count twice. Add it once"
+        )
+    return (*ours, *theirs)
