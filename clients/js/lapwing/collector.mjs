@@ -163,7 +163,7 @@ async function textOf(response, most) {
     size += part.value.length;
     if (size > most) {
       await reader.cancel();
-      throw new LapwingError(`an answer must have at most ${most} bytes. This is not a collector`);
+      throw new LapwingError(`an answer must have at most ${most} bytes. It is not a collector`);
     }
     text += decoder.decode(part.value, { stream: true });
   }
