@@ -92,7 +92,8 @@ export class Collector {
     if (status !== 200) throw new LapwingError(`${address} answers ${status}`);
     if (mediaType(type) === "text/html") {
       throw new LapwingError(
-        `${address} sent a web page, so it is not a collector. The network may ask to sign in first`,
+        `${address} sent a web page, so it is not a collector. The network may ask to ` +
+          "sign in first",
       );
     }
     return text;
