@@ -92,7 +92,8 @@ export class Collector {
     if (status !== 200) throw new LapwingError(`${address} answers ${status}`);
     if (mediaType(type) === "text/html") {
       throw new LapwingError(
-        `${address} sent a web page, so it is not a collector. The network may ask to sign in first`,
+        `${address} sent a web page, so it is not a collector. The network may ask to ` +
+          "sign in first",
       );
     }
     return text;
@@ -163,7 +164,7 @@ async function textOf(response, most) {
     size += part.value.length;
     if (size > most) {
       await reader.cancel();
-      throw new LapwingError(`an answer must have at most ${most} bytes. This is not a collector`);
+      throw new LapwingError(`an answer must have at most ${most} bytes. It is not a collector`);
     }
     text += decoder.decode(part.value, { stream: true });
   }

@@ -457,7 +457,7 @@ function requireOutside(document) {
 /** Return a number moved into [low, high], or refuse it. */
 function inside(number, { low, high, outside }) {
   if (outside === "refuse" && !(low <= number && number <= high)) {
-    throw new DomainError("a value must lie between low and high of the domain, but this one does not");
+    throw new DomainError("a value must lie from low to high of the domain, but this one does not");
   }
   return Math.min(Math.max(number, low), high);
 }

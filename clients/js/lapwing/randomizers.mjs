@@ -97,7 +97,7 @@ function requirePromise(odds, more, less, follows) {
 
 /** Return the threshold of two levels, near and far, as the halves that a coin compares. */
 function nearThreshold(derived, name, odds, near, far) {
-  demand(near >= 1 && far >= 1, "the high-probability output sets must hold an output and leave one out");
+  demand(near >= 1 && far >= 1, "output sets must hold an output and leave one out");
   const threshold = thresholdIn(derived, name);
   const more = threshold * BigInt(far);
   const less = (WORD - threshold) * BigInt(near);

@@ -136,7 +136,7 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   const epsilon = epsilonIn(asked.epsilon);
   if (epsilonCap !== undefined && !epsilon.isAtMost(amount(epsilonCap, "epsilonCap"))) {
     throw new PrivacyError(
-      `a survey may ask for an epsilon of at most ${epsilonCap} here, but this one asks for ${epsilon}`,
+      `a survey may ask for an epsilon of at most ${epsilonCap}, but this one asks for ${epsilon}`,
     );
   }
   demand(typeof asked.class === "string", "the randomizer must name a class");

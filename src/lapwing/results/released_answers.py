@@ -77,7 +77,7 @@ def answer_released(
         raise ArgumentError(
             "target",
             "must be 'empirical' for a mean, for quantiles, and where a person has several rows. "
-            "Their release does not say how far a sample is off. Ask the curve, and use "
+            "Their release does not show how far a sample is off. Ask the curve, and use "
             "made.distribution.answer(...)",
         )
     check_level(level)

@@ -177,7 +177,7 @@ def test_what_is_wrong_is_said_and_nothing_is_half_made(tmp_path: Path) -> None:
                 headers={"cookie": f"{COOKIE}={ADMIN}"},
                 data={"epoch": "x", "proof": form_proof(ADMIN)},
             )
-            assert text.status_code == 400 and "Open it again" in text.text
+            assert text.status_code == 400 and "Open the page again" in text.text
 
     asyncio.run(run())
 
