@@ -64,8 +64,8 @@ def test_the_demo_shows_every_step(demo: tuple[str, Path]) -> None:
     text, folder = demo
     for step in ("survey", "randomize", "tally", "merge", "decode"):
         assert len(re.findall(rf"^  {step}  ", text, re.MULTILINE)) == 2
-    assert "260,000 reports; backwards it is the same tally" in text
-    assert "29,144 reports; backwards it is the same tally" in text
+    assert "260,000 reports, and backwards it is the same tally" in text
+    assert "29,144 reports, and backwards it is the same tally" in text
     # The band is that of the decoder, and the text says what the result says.
     for column in ("taxi", "income"):
         answer = lw.Distribution.from_json((folder / column / "distribution.json").read_text())
@@ -123,7 +123,7 @@ def test_the_demo_of_the_collector(tmp_path: Path) -> None:
     assert "4 processes randomized and sent 200,000 reports" in text
     assert "100,000 reports" in text and "70,856 reports" in text and "29,144 reports" in text
     assert len(re.findall(r"^  0\.(?:25|5|75) .* to ", text, re.MULTILINE)) == 9
-    assert re.search(r"^The page: http://127\.0\.0\.1:[0-9]+/$", text, re.MULTILINE)
+    assert re.search(r"^Page: http://127\.0\.0\.1:[0-9]+/$", text, re.MULTILINE)
     assert not list(tmp_path.iterdir())
 
 

@@ -223,3 +223,21 @@ def test_a_label_is_asked_by_its_own_name_whatever_it_is() -> None:
     assert found == pytest.approx(7 / 9, abs=0.03)
     numbers = lw.Distribution.of_counts([3, 1], lw.Integers(9, 10))
     assert numbers.answer("share label  10").value == 0.25
+
+
+@pytest.mark.parametrize("edges", [["00:00", "12:00", "06:00"], ["20:00", "20:00", "22:00"]])
+def test_every_door_refuses_cells_that_overlap_or_are_empty(edges: list[str]) -> None:
+    day = lw.Interval("00:00", "24:00", unit="time-of-day", circular=True, bins=24)
+    asked = lw.questions.Histogram(edges)
+    result = lw.Distribution.of_values(["01:00", "13:00"], day)
+    how: Any = {"epsilon": 1, "neighbors": "replace-one", "questions": [asked]}
+    for ask in (
+        lambda: result.answer(asked),
+        lambda: lw.recommend(day, epsilon=1, users=1000, questions=[asked]),
+        lambda: lw.release(["01:00"], day, **how),
+    ):
+        with pytest.raises(ArgumentError, match=r"without overlaps|must increase"):
+            ask()
+    line = lw.Distribution.of_values([1, 2], lw.Interval(0, 100, bins=20))
+    with pytest.raises(ArgumentError, match="must increase"):
+        line.answer(lw.questions.Histogram([0, 0, 5]))

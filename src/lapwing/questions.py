@@ -355,11 +355,20 @@ class Histogram(_Asked):
         -------
         list of list
             The spans of each cell.
+
+        Raises
+        ------
+        ArgumentError
+            When two cells overlap.
         """
-        return [
+        cells = [
             to_spans(-math.inf if low is None else low, math.inf if high is None else high, domain)
             for low, high in self.cells(domain)
         ]
+        spans = sorted((float(a.points), float(b.points)) for cell in cells for a, b in cell)
+        if any(one[1] > other[0] for one, other in pairwise(spans)):
+            raise ArgumentError("edges must go round the circle once at most, without overlaps")
+        return cells
 
     def cells(self, domain: Domain) -> list[tuple[Any, Any]]:
         """Return the ends of each cell, None for an open one.
@@ -376,8 +385,15 @@ class Histogram(_Asked):
         -------
         list of (object, object)
             Lower and upper end.
+
+        Raises
+        ------
+        ArgumentError
+            When two edges are equal.
         """
         ends = self.places(domain)
+        if any(one == other for one, other in pairwise(ends)):
+            raise ArgumentError("edges must increase, each above the one before")
         cells = list(pairwise(ends))
         if _has_outer_ends(domain):
             low, high = (
@@ -394,8 +410,6 @@ class Histogram(_Asked):
         found: list[tuple[str, Places]] = []
         for (low, high), spans in zip(self.cells(domain), self.ranges(domain), strict=True):
             start, stop = spans[-1][0], spans[0][1]
-            if float(start.points) >= float(stop.points) and len(spans) == 1:
-                raise ArgumentError("edges must increase, each above the one before")
             ends = [(low, start), (high, stop)][len(found) > 0 :]
             found += [(f"the edge {place_text(end, domain)}", place) for end, place in ends]
         return [end for end in found if _in_range(end[1], domain)]

@@ -80,8 +80,8 @@ def test_a_quote_before_other_columns_is_not_taken_for_decimal_commas(
     made = lapwing("count", "a.csv", "-c", "x", "--domain", "d.json", "-o", "a.lws", "-q")
     assert made.code == 4
     assert made.complaint == (
-        f"a.csv must have as many fields in every line as in its first, row {row} has not. One of "
-        "its cells goes on in the next line: a quotation mark may never end. Correct the file"
+        f"a.csv must have as many fields in every line as in its first, but row {row} has not. One "
+        "of its cells goes on in the next line: a quotation mark may never end. Correct the file"
     )
 
 

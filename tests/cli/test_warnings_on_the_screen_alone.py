@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -106,4 +107,5 @@ def test_no_file_holds_what_the_screen_says(kind: str, done: Program, tmp_path: 
             digits = word.replace(",", "").isdigit()
             if digits and not name.endswith(("b.json", "survey.json", "d.json", "s.json")):
                 continue  # noisy numbers and bytes may hold any digits
-            assert word.encode() not in content, (name, word)
+            held_words = re.sub(rb"[0-9a-f]{32,}", b"", content)  # identifiers are random digits
+            assert word.encode() not in held_words, (name, word)

@@ -154,7 +154,7 @@ def test_a_survey_that_is_not_there(tmp_path: Path, collector: SmallCollector) -
 
 def test_a_document_without_end_is_not_read(tmp_path: Path, collector: SmallCollector) -> None:
     collector.documents[f"/v1/surveys/{AGE.fingerprint}"] = b" " * (64 * 2**20 + 1)
-    with pytest.raises(CollectorError, match="no collector"):
+    with pytest.raises(CollectorError, match="not a collector"):
         opened(tmp_path).fetch(collector.url, AGE.fingerprint)
 
 

@@ -118,7 +118,7 @@ def test_an_authority_of_ones_own_is_named(
             assert ("not trusted" in said) != trusted == ("does not list tokens" in said)
     for wrong in ("absent.pem", "empty.pem"):
         (tmp_path / "empty.pem").write_text("")
-        with pytest.raises(ArgumentError, match=f"certificates in PEM, '{wrong}'"):
+        with pytest.raises(ArgumentError, match=f"certificates in PEM, but '{wrong}'"):
             CollectorAddress(url, ca_file=tmp_path / wrong).survey(COLOR.fingerprint)
 
 

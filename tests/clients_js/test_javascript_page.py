@@ -107,7 +107,7 @@ def test_the_page_of_the_guide_reports_to_the_collector_of_the_guide(tmp_path: P
 
 def test_the_page_of_two_attributes_reports_a_pair(tmp_path: Path) -> None:
     guide = (GUIDES / "local" / "pairs-from-a-page.md").read_text("utf-8")
-    html, commands = block(guide, "html", "<script"), block(guide, "sh", "add-survey")
+    html, commands = block(guide, "html", "<script"), block(guide, "sh", "--domain-only")
     folder = tmp_path / "js"
     shutil.copytree(CLIENT, folder)
     with (

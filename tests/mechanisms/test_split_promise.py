@@ -86,5 +86,5 @@ def test_refusals():
 def test_a_domain_without_bins_is_told_which_bins() -> None:
     """It said to call `recommend`, which is for reports."""
     promise = Promise("replace-one", epsilon=1)
-    with pytest.raises(ArgumentError, match="split needs the bins of the domain"):
+    with pytest.raises(ArgumentError, match="split needs the number of bins"):
         promise.split(10, AdaptiveQuantiles(20), Interval(0, 1))

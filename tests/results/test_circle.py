@@ -190,7 +190,7 @@ def test_a_mean_goes_round_the_end(bed: lw.Distribution) -> None:
 @pytest.mark.parametrize("level", [-1, 0, 1, 1.5, 7, "0.9"])
 def test_intervals_of_directions_check_their_level(bed: lw.Distribution, level: Any) -> None:
     for ask in (bed.mean_interval, bed.difference(bed).mean_interval):
-        with pytest.raises(ArgumentError, match="level must be greater than 0"):
+        with pytest.raises(ArgumentError, match="level must be a number greater than 0"):
             ask(level=level)
 
 

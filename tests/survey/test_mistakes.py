@@ -156,7 +156,7 @@ def test_numbers_that_are_none() -> None:
         RESULT.quantile(p for p in (0.1, 0.9))  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="takes one probability, got several"):
         RESULT.quantile_interval([0.1, 0.9])  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="level must be greater than 0"):
+    with pytest.raises(ArgumentError, match="level must be a number greater than 0"):
         RESULT.confidence_band("95")  # type: ignore[arg-type]
 
 

@@ -207,7 +207,7 @@ def test_a_curve_of_something_else_is_refused():
         with pytest.raises(FormatError, match="the curve must be of the same"):
             QuestionRelease.from_document(document | {"curve": other.to_document()})
     drawn = curve(rng=seeded(1)).to_document()
-    with pytest.raises(FormatError, match="must state the standing"):
+    with pytest.raises(FormatError, match="must state the same verification"):
         QuestionRelease.from_document(document | {"curve": drawn})
     with pytest.raises(FormatError, match="32 lower-case hex"):
         QuestionRelease.from_document(document | {"identifiers": ["a"]})
@@ -232,7 +232,7 @@ def test_what_is_refused_before_anything_is_drawn():
         lw.release(counts, epsilon=1, neighbors="replace-one", questions=["mean"])
     with pytest.raises(ArgumentError, match="their draw fixes it"):
         published().answer("quantile 0.5", level=0.9)
-    with pytest.raises(ArgumentError, match="does not say how far a sample"):
+    with pytest.raises(ArgumentError, match="does not show how far a sample"):
         published().answer("mean", target="population")
     with pytest.raises(PrivacyError, match="neighbors"):
         lw.release(VALUES, AGES, epsilon=1, questions=["mean"])

@@ -33,8 +33,8 @@ FINDINGS: dict[str, dict[str, str]] = {
         "figure-4": "W1 lies below both bounds and is least at a smaller J than they are",
         "figure-5": "on narrow blocks all methods fall with ε, and bins that fit the blocks are "
         "best",
-        "figure-6": "range queries of width .2 rank the methods as W1 does",
-        "figure-7": "range queries of width .4 rank the methods as W1 does",
+        "figure-6": "range queries of width 0.2 rank the methods as W1 does",
+        "figure-7": "range queries of width 0.4 rank the methods as W1 does",
     },
     "convolution": {
         "figure-1": "counting and inverting is the same as a convolution followed by a filter",
@@ -62,12 +62,12 @@ FINDINGS: dict[str, dict[str, str]] = {
         "figure-1": "the people's CDF, its projection, the noise, and the isotonic step",
         "figure-2": "PP has a best number of functions, and with shaped noise it keeps falling",
         "figure-3": "MP has a best number of terms, and a larger dictionary does not help",
-        "figure-4": "in one release at ε = .1, prefix sums are closest to the true CDF",
+        "figure-4": "in one release at ε = 0.1, prefix sums are closest to the true CDF",
         "figure-5": "prefix sums have the least error at every ε",
         "figure-6": "prefix sums also have the least error from ten sites",
         "figure-7": "prefix sums also have the least error in ten rounds of new data",
         "figure-8": "after the repair, the Legendre dictionary follows the true CDF most closely",
-        "figure-9": "the Legendre dictionary has the least error from ε = .2 on",
+        "figure-9": "the Legendre dictionary has the least error from ε = 0.2 on",
         "figure-10": "of four bases without privacy, Fourier overshoots at the ends",
     },
 }

@@ -444,5 +444,5 @@ def check_distinct(
             raise ArgumentError(
                 f"{input_name(path)} is a copy of {input_name(first)}. Its {what} would count "
                 "twice. Leave it out. If they are about different people and equal by chance, add "
-                "--allow-equal {input_name(path)}"
+                f"--allow-equal {input_name(path)}"
             )

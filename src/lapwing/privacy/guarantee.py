@@ -216,7 +216,7 @@ class Guarantee(FromFields):
     >>> print(lw.Guarantee(1, 0, "replace-one", "local"))
     epsilon = 1, pure, neighbors replace-one, local model
     >>> memoized = lw.Guarantee("0.1", 0, "replace-one", "local", lifetime=24)
-    >>> print(str(memoized).split("; ")[1])
+    >>> print(str(memoized).split("model, ")[1])
     all reports from one device file together: epsilon = 24
     """
 
