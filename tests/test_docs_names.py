@@ -158,11 +158,15 @@ WIDEST = 118
 
 
 def long_lines(text: str) -> list[int]:
-    """Return the numbers of the lines of prose that are too long; tables and code may be."""
+    """Return the numbers of the lines of prose that are too long, and of rows that break."""
     unseen = re.compile(r"^```.*?^```$|<!--.*?-->", re.M | re.S)
     prose = unseen.sub(lambda block: "\n" * block[0].count("\n"), text)
-    lines = enumerate(prose.splitlines(), 1)
-    return [at for at, line in lines if len(line) > WIDEST and not line.startswith(("|", "    "))]
+    return [
+        at
+        for at, line in enumerate(prose.splitlines(), 1)
+        if (not line.endswith("|") if line.startswith("|") else len(line) > WIDEST)
+        and not line.startswith("    ")
+    ]
 
 
 BY_HAND = [
@@ -181,3 +185,4 @@ def test_long_lines_are_noticed() -> None:
     code = f"```text\n{'x' * 200}\n```\n"
     assert long_lines(f"short\n{code}| {'x' * 200} |\n") == []
     assert long_lines(f"short\n{code}{'word ' * 30}\n") == [5]
+    assert long_lines("| a row | that\ngoes on |\n") == [1]
