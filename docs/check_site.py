@@ -25,7 +25,7 @@ SEARCHES = {
 }
 """What people search for, and a page that must be among the results."""
 
-COPIED = "start/table.html"
+COPIED = "guides/local/two-attributes.html"
 """A page whose first block has prompts."""
 
 

@@ -89,7 +89,12 @@ BEFORE: dict[str, dict[str, list[str]]] = {
             "lapwing decode survey.json tally.json -o result.json",
         ]
     },
-    "guides/local/two-attributes.md": {},
+    "guides/local/two-attributes.md": {
+        "compare": [
+            "lapwing simulate survey.json flights.csv --seed 2 -o earlier.tally.json",
+            "lapwing decode survey.json earlier.tally.json -o earlier.json",
+        ]
+    },
     "guides/local/detect-changes.md": {
         "series": [
             SURVEY.format("survey.json", "--randomizer multiscale-wave"),
