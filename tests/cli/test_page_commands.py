@@ -40,8 +40,6 @@ def write_table(path: Path, column: str, *, region: bool = False) -> None:
 
 
 def test_those_of_answers(done: Program, tmp_path: Path) -> None:
-    domain = lw.Interval(0, 524_288, bins=64)
-    (tmp_path / "survey.json").write_text(lw.Survey("x", lw.SquareWave(domain, 2)).to_json())
     write_table(tmp_path / "values.parquet", "income", region=True)
     ages = lw.Distribution.of_values(np.arange(100.0), lw.Interval(0, 100, bins=20))
     (tmp_path / "result.json").write_text(ages.to_json())
@@ -58,7 +56,7 @@ def test_those_of_answers(done: Program, tmp_path: Path) -> None:
     (tmp_path / "table.json").write_text(ages_by_segment.release.to_json())
     shown = commands("guides/results/read-a-result.md")
     shown += commands("guides/local/segments-and-periods.md")
-    assert len(shown) == 11
+    assert len(shown) == 12
     for line in shown:
         done(*line)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

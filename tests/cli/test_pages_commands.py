@@ -58,12 +58,7 @@ BEFORE: dict[str, dict[str, list[str]]] = {
             RELEASE.format("visits.parquet", "minutes", "by.json", "table.json") + " --by region",
         ],
     },
-    "guides/local/segments-and-periods.md": {
-        "randomize": [
-            "lapwing new -o survey.json --name x --epsilon 2 --low 0 --high 500000 "
-            "--segment north --segment south"
-        ]
-    },
+    "guides/local/segments-and-periods.md": {},
     "guides/local/ask-every-week.md": {
         "tally": [
             "lapwing randomize survey.json visits.parquet -c minutes -o reports-of-the-week.lwr"
