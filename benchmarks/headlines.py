@@ -290,7 +290,7 @@ def series() -> str:
         [
             table(header, rows),
             f"36 weeks of 10,000 people, ε = 1, 64 bins, {repeats} repeats. *taxi* has real "
-            "months, the other series are made up. A cell is the error of weeks decoded together "
+            "months. The other series are synthetic. A cell is the error of weeks decoded together "
             "over that of weeks decoded alone, with its 95% confidence interval. *Weeks so far* "
             "uses no later week.",
             measured_by(document),
@@ -323,7 +323,7 @@ def central() -> str:
             f"{document['measured']['delta']:g}, neighbors `replace-one`, {settings['repeats']} "
             "repeats with other people in each. KS is in percentage points, with the 95% "
             "confidence interval of its mean. Best published: the best of the paper's mechanisms "
-            "whose true privacy loss is the stated one. All columns are made up.",
+            "whose true privacy loss is the stated one. All columns are synthetic.",
             measured_by(document),
         ]
     )
@@ -384,8 +384,8 @@ def reports() -> str:
         [
             table(["randomizer", "bytes per report", "randomize", "tally"], rows),
             f"n = {settings['people']:,}, {settings['bins']:,} bins, ε = 1, secure randomness, one "
-            f"thread. CPU seconds: the median of {settings['rounds']} rounds, and in brackets the "
-            "fastest and the slowest.",
+            f"thread. CPU seconds: the median of {settings['rounds']} rounds, with the fastest "
+            "and the slowest in brackets.",
             measured_by(document),
         ]
     )
@@ -407,8 +407,8 @@ def decodes() -> str:
         [
             table(["bins", "reports", "estimate with its bands", "rounds"], rows),
             "`SpectralPrior` on reports of `MultiscaleWave` at ε = 1, from a tally. The data are "
-            "made up: Beta(5, 2) with a fifth of the people at three point masses. CPU seconds of "
-            "one thread: the median, and in brackets the fastest and the slowest round.",
+            "synthetic: Beta(5, 2) with a fifth of the people at three point masses. CPU seconds "
+            "of one thread: the median, with the fastest and the slowest round in brackets.",
             measured_by(document),
         ]
     )
@@ -437,9 +437,9 @@ def releases() -> str:
                 rows,
             ),
             f"`lw.release` of {settings['people']:,} rows at ε = 1 and δ = 1e-9, and the estimate. "
-            "`SpectralPursuit` is the default decoder. The data are made up: lognormal. Times are "
-            "those after the first release of a size. CPU seconds of one thread: the median of "
-            f"{settings['rounds']} rounds, and in brackets the fastest and the slowest.",
+            "`SpectralPursuit` is the default decoder. The data are synthetic: lognormal. Times "
+            "are those after the first release of a size. CPU seconds of one thread: the median of "
+            f"{settings['rounds']} rounds, with the fastest and the slowest in brackets.",
             measured_by(document),
         ]
     )
@@ -492,10 +492,10 @@ def uploads() -> str:
             f"`lapwing serve` with SQLite, every upload synced to disk before its answer. Reports "
             f"of randomized response with {settings['symbols']:,} categories, two bytes each, over "
             f"{settings['connections']} connections from the same machine. Medians of "
-            f"{settings['rounds']} rounds of {settings['seconds']:g} s, in brackets the smallest "
-            f"and the largest round. The disk synced {count(found['syncs']['median'])} times a "
-            f"second at the same load. All {found['stored']:,} acknowledged reports were counted "
-            "once.",
+            f"{settings['rounds']} rounds of {settings['seconds']:g} s, with the smallest "
+            f"and the largest round in brackets. The disk synced "
+            f"{count(found['syncs']['median'])} times a second at the same load. All "
+            f"{found['stored']:,} acknowledged reports were counted once.",
             measured_by(document),
         ]
     )
@@ -522,7 +522,7 @@ def delays() -> str:
             f"Uploads of one report, {settings['connections']} connections, {settings['rounds']} "
             f"rounds of {settings['seconds']:g} s. The estimates are the recommended ones of "
             f"{settings['people']:,} reports in {settings['bins']:,} bins, with their bands, one "
-            "after the other. Medians, in brackets the smallest and the largest round.",
+            "after the other. Medians, with the smallest and the largest round in brackets.",
             measured_by(document),
         ]
     )
@@ -544,8 +544,8 @@ def devices() -> str:
         [
             table(["survey", "CPU per report"], rows),
             f"Node {found['node']}, ε = 1, secure randomness, {settings['reports']:,} reports a "
-            f"round: the median of {settings['rounds']} rounds, and in brackets the fastest and "
-            "the slowest.",
+            f"round: the median of {settings['rounds']} rounds, with the fastest and the "
+            "slowest in brackets.",
             measured_by(document),
         ]
     )

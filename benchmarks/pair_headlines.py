@@ -85,10 +85,11 @@ def pairs_times() -> str:
         [
             table(["cells", "ε", "people", "with intervals", "without"], rows, texts=3),
             f"CPU seconds of a decode on one core, {settings['people']:,} people: the median of "
-            f"{settings['repeats']} runs, and in brackets the fastest and the slowest. Randomizing "
-            f"and tallying {settings['reported']:,} pairs took {seconds(cpu['pairs'])}, and "
-            f"{figure(cpu['pairs'] / cpu['one attribute'])} times as long as the same for the "
-            "first attribute alone.",
+            f"{settings['repeats']} runs, with the fastest and the slowest in brackets. "
+            f"Randomizing and tallying {settings['reported']:,} pairs took "
+            f"{seconds(cpu['pairs'])}, and "
+            f"{figure(cpu['pairs'] / cpu['one attribute'])} times as long "
+            "as the same for the first attribute alone.",
             measured_by(document),
         ]
     )
@@ -109,8 +110,8 @@ def pairs_marginals() -> str:
     return "\n\n".join(
         [
             table(["ε", *(f"over {name}" for name in marginal_cost.OTHERS)], rows),
-            f"Geometric mean over the attributes of {len(settings['pairs'])} pairs, and in "
-            f"brackets the least and the most: {settings['people']:,} people, {settings['bins']} "
+            f"Geometric mean over the attributes of {len(settings['pairs'])} pairs, with "
+            f"the range in parentheses: {settings['people']:,} people, {settings['bins']} "
             f"bins, {settings['repeats']} repeats.",
             measured_by(document),
         ]

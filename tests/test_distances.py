@@ -226,7 +226,7 @@ def test_distances_of_masses_by_hand() -> None:
     for distance in (l1, l2, mean_squared_error, kullback_leibler):
         assert distance(*made) == distance(one.tolist(), two)
     for wrong in (two[:3], two[None, :]):
-        with pytest.raises(MismatchError, match="one length"):
+        with pytest.raises(MismatchError, match="equal lengths"):
             l1(one, wrong)
 
 

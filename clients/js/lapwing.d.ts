@@ -86,7 +86,7 @@ export interface Answer {
   /** The bytes that are sent, while it waits. */
   readonly body: Uint8Array | null;
   readonly state: State;
-  /** Why it was refused or still waits: a collector's word, "status 404" of others, "no answer". */
+  /** Why it was refused or still waits: the collector's reason, "status 404" from another server, or "no answer". */
   readonly problem: string | null;
   /** When it may be sent (again), in milliseconds of Date.now(). */
   readonly due: number;

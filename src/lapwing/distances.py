@@ -478,7 +478,9 @@ def _masses(first: Any, second: Any) -> tuple[Vector, Vector]:
         np.asarray(getattr(each, "mass", each), dtype=np.float64) for each in (first, second)
     )
     if one.shape != two.shape or one.ndim != 1:
-        raise MismatchError(f"masses must be of one length, got shapes {one.shape} and {two.shape}")
+        raise MismatchError(
+            f"masses must have equal lengths, got shapes {one.shape} and {two.shape}"
+        )
     return one, two
 
 

@@ -392,7 +392,7 @@ def _require_texts(texts: Any, name: str) -> None:
             text.encode()
         except UnicodeEncodeError:
             raise FormatError(
-                f"{name} must hold valid Unicode, a string in it has a lone surrogate"
+                f"{name} must hold valid Unicode, but a string in it has a lone surrogate"
             ) from None
 
 
@@ -477,7 +477,9 @@ def spelled_number(text: Any, *, name: str) -> Fraction:
     try:
         number = Fraction(text)
     except ZeroDivisionError:
-        raise FormatError(f"{name} must be a quotient, got {describe_value(text)}") from None
+        raise FormatError(
+            f"{name} must be a fraction with a denominator above 0, got {describe_value(text)}"
+        ) from None
     require_spelling(text, str(number), name=name)
     if number and not 1 / LARGEST_EXACT <= number <= LARGEST_EXACT:
         raise FormatError(f"{name} must be 0 or between 1e-100 and 1e100, got another number")

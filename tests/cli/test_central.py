@@ -181,7 +181,7 @@ class TestRefusals:
     ) -> None:
         done("count", "ages.csv", *BOUNDS, "-o", "s.lws")
         refused = lapwing("release", "s.lws", *BOUNDS, *PROMISE, "-o", "out.json")
-        assert refused.code == 2 and "know their domain" in refused.complaint
+        assert refused.code == 2 and "already have a domain" in refused.complaint
         mixed = lapwing("count", "s.lws", "ages.csv", "-o", "t.lws")
         assert mixed.code == 2 and "not both" in mixed.complaint
 

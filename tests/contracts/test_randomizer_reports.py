@@ -158,7 +158,7 @@ def test_bad_values_are_refused_before_anything_is_randomized(case: RandomizerCa
     if isinstance(domain, Product):
         # Every form of a bad pair is in the tests of its domain.
         refuse([good, (good[0], object())], position=1, match="position 1")
-        refuse([good, SECRET], position=1, match="position 1 is none")
+        refuse([good, SECRET], position=1, match="position 1 is not a pair")
         refuse(np.array([SECRET, SECRET]), position=None, match="must be pairs of")
         return
     refuse(np.array([[good, good]]), position=None, match="shape")

@@ -209,7 +209,7 @@ def test_counts_of_units_are_charged_as_such_by_every_door(tmp_path: Path) -> No
     for mechanism in (PrefixSums(), AdaptiveQuantiles(3)):
         with pytest.raises(PrivacyError, match=r"Promise\(..., unit=counts.unit\)"):
             mechanism.release(counts, row)
-    with pytest.raises(PrivacyError, match="single rows, the promise is to unit"):
+    with pytest.raises(PrivacyError, match="single rows, but the promise is to unit"):
         PrefixSums().release(plain, unit)
     for site, mechanism in (
         (QuantileSite, AdaptiveQuantiles(3)),
@@ -306,7 +306,7 @@ def test_private_bounds_of_units() -> None:
     counted = count_steps(salaries, unit=whose, most=2)
     assert counted.people == 10_000
     assert lw.private_bounds(counted, **how).guarantee == found.guarantee
-    with pytest.raises(ArgumentError, match="know their unit"):
+    with pytest.raises(ArgumentError, match="already have a unit"):
         lw.private_bounds(counted, unit=whose, most=2, **how)
 
 

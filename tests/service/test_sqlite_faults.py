@@ -204,9 +204,9 @@ def test_files_of_others_are_left_alone(tmp_path: Path, database: Path) -> None:
     connection.close()
     for path in (text, other):
         before = path.read_bytes()
-        with pytest.raises(FormatError, match=r"no database of a collector|another program"):
+        with pytest.raises(FormatError, match=r"not a collector's database|another program"):
             SqliteStore(path)
-        with pytest.raises(FormatError, match=r"no database of a collector|another program"):
+        with pytest.raises(FormatError, match=r"not a collector's database|another program"):
             SqliteStore(path, reading=True)
         assert path.read_bytes() == before
     with pytest.raises(StoreError, match="folder must exist"):
@@ -218,7 +218,9 @@ def test_an_unknown_version_is_refused(database: Path) -> None:
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     for reading in (False, True):
-        with pytest.raises(FormatError, match=f"version 99, this software knows up to {NEWEST}"):
+        with pytest.raises(
+            FormatError, match=f"version 99, but this software knows up to {NEWEST}"
+        ):
             SqliteStore(database, reading=reading)
 
 
@@ -280,7 +282,7 @@ def test_an_interrupted_migration_is_as_if_it_had_not_begun(database: Path, tmp_
         assert len(transaction.rows("SELECT * FROM added")) == 1
     store.close()
     with pytest.raises(
-        FormatError, match=f"version {NEWEST + 1}, this software knows up to {NEWEST}"
+        FormatError, match=f"version {NEWEST + 1}, but this software knows up to {NEWEST}"
     ):
         SqliteStore(database)
 

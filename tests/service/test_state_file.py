@@ -189,7 +189,7 @@ def test_the_look_that_is_shown_goes_along(store: Store, target: Store, survey: 
     (line,) = (line for line in written if "look" in line)
     for changed, match in (
         ([one for one in written if "look" not in one], "rows of a look must come after it"),
-        ([*written[:3], line, *written[3:]], "a look must come once, first"),
+        ([*written[:3], line, *written[3:]], "may have one look, before its rows"),
         ([one for one in written if not one.get("rows", {}).get("look")], "as many reports as"),
     ):
         refused(target, changed, match)

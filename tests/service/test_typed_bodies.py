@@ -27,7 +27,7 @@ from lapwing.service.typed_bodies import Body, read_body, read_query
         (NewUploadTokens, {"count": True}, "whole number from 1 to 100,000, got true"),
         (NewUploadTokens, {"count": "1"}, 'whole number from 1 to 100,000, got "1"'),
         (NewToken, {"role": "king"}, 'role must be "admin" or "analyst" or "monitor", got "king"'),
-        (NewToken, {"role": "admin", "label": 101 * "x"}, "label must be a text of at most 100"),
+        (NewToken, {"role": "admin", "label": 101 * "x"}, "label must be a string of at most 100"),
         (EpochPlan, {"opens": 5}, 'opens must be a time such as "2026-12-01T00:00:00Z", or null'),
         (NewSurvey, {"survey": 5}, "survey must be an object, got 5"),
         (NewSurvey, {"survey": {}, "epoch": {}}, "epoch must have the key name"),

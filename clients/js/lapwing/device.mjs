@@ -43,7 +43,7 @@ const FIRST_WAIT = 10 * SECOND;
 const LONGEST_DELAY = 86_400; // of what the person chooses
 const LONGEST_PAUSE = 3600 * SECOND; // before the clock is asked again
 
-/** Under which a device keeps its budget, and the secret of its keyed hashes. */
+/** Key under which a device keeps its budget, and the secret of its keyed hashes. */
 const BUDGET = "budget";
 const SECRET = "secret";
 
@@ -63,7 +63,7 @@ export class Device {
    * `epsilonCap` is the largest epsilon that a survey may ask for, `budget` what all answers of
    * this device, to all surveys, may cost together: both are the person's to set, so neither has a
    * default. The first answer fixes the budget; with another one the memory is refused afterwards.
-   * `onChange` says what becomes of a value that changed in a survey whose answers are remembered:
+   * `onChange` says what becomes of a value that changed in a survey with memoized reports:
    * "keep" sends the first report, "refuse" refuses. `delaySeconds`: a report waits a random part
    * of it before it is first sent. `keepDays`: how long one waits at least, before it is given up.
    * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
@@ -147,8 +147,8 @@ export class Device {
    * Randomize a value for an epoch, charge it and keep the bytes; they wait to be sent.
    *
    * Asked again for the epoch it returns the first answer, whatever the value is now. An upload
-   * token is then stored with the report that waits, instead of an earlier one. Of a survey
-   * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
+   * token is then stored with the report that waits, instead of an earlier one. In a survey
+   * with memoized reports, the first report is permanent, and later epochs cost nothing.
    * The name of the survey and its notice are kept with the answer, as the person saw them. An
    * epoch that was answered under another notice is refused. So is a notice that the device does
    * not remember, unless `text` is its fingerprint: the person agreed to it.
@@ -449,10 +449,10 @@ function requireModest(survey, epsilonCap) {
   }
 }
 
-/** Under which a survey's document and collector are kept; no epoch has such a name. */
+/** Key under which a survey's document and collector are kept. No epoch has such a name. */
 const fetchedKey = ({ fingerprint }) => `${fingerprint} @`;
 
-/** Under which the text of a survey that the person agreed to is kept. */
+/** Key under which the text of a survey that the person agreed to is kept. */
 const agreedKey = ({ fingerprint }) => `${fingerprint} #`;
 
 function spent(records) {

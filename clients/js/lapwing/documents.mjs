@@ -32,7 +32,7 @@ function withoutMark(text) {
 
 class Reader {
   constructor(text) {
-    if (typeof text !== "string") throw new FormatError("a document must be a text of JSON");
+    if (typeof text !== "string") throw new FormatError("a document must be a JSON string");
     this.text = text;
     this.at = 0;
   }

@@ -87,7 +87,7 @@ class Categories extends Domain {
     if (Array.isArray(labels)) {
       demand(labels.length > 0, "there must be at least one label");
       const legal = (label) => typeof label === "string" || Number.isSafeInteger(label);
-      demand(labels.every(legal), "every label must be a text or a whole number");
+      demand(labels.every(legal), "every label must be a string or a whole number");
       requireRules(labels, "every label");
       this.numbers = new Map(labels.map((label, number) => [comparedLabel(label), number]));
       // A value that is no label itself is one by its text.
@@ -137,7 +137,7 @@ class HashedStrings extends Domain {
 
   symbol(value) {
     if (typeof value !== "string") {
-      throw new DomainError(`a value must be a text, got a ${typeof value}`);
+      throw new DomainError(`a value must be a string, got a ${typeof value}`);
     }
     const view = new DataView(sha256OfText(comparedText(value)).buffer);
     const first = view.getUint32(0) * 256 + view.getUint8(4); // 40 bits
@@ -302,7 +302,7 @@ class Interval extends Domain {
     return low + ((high - low) * small * i) / (bins * small);
   }
 
-  /** Work out the ends of what atoms split the bins into, where there are any. */
+  /** Compute the ends of the intervals into which atoms split the bins, if there are atoms. */
   #split() {
     const { atoms } = this.document;
     if (atoms.length === 0) return false;

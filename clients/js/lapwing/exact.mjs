@@ -57,7 +57,7 @@ export class Rational {
   }
 }
 
-/** Return the number in a text such as "0.1" or "1/3"; undefined unless it is its one spelling. */
+/** Return the number in a string such as "0.1" or "1/3", undefined unless canonical. */
 export function rationalIn(text) {
   if (typeof text !== "string") return undefined;
   const quotient = QUOTIENT.exec(text);
@@ -77,16 +77,16 @@ export function rationalIn(text) {
  */
 export function amount(given, name) {
   const found = rationalIn(typeof given === "number" ? String(given) : given);
-  if (!found) throw new PrivacyError(`${name} must be a number or a text such as "0.5" or "1/3"`);
+  if (!found) throw new PrivacyError(`${name} must be a number or a string such as "0.5" or "1/3"`);
   return found;
 }
 
-/** Return the epsilon of a document: in [1e-12, 24], with at most 30 digits below the point. */
+/** Return the epsilon of a document: in [1e-12, 24], with a denominator of at most 10^30. */
 export function epsilonIn(text) {
   const epsilon = rationalIn(text);
   if (!epsilon) {
     throw new FormatError(
-      'epsilon must be a text in its one spelling, such as "1", "0.1" or "1/3"',
+      'epsilon must be a string in canonical form, such as "1", "0.1" or "1/3"',
     );
   }
   const { numerator, denominator } = epsilon;

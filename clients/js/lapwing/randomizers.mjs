@@ -250,7 +250,7 @@ export class LinearHashing {
 
 // Reports of bits.
 
-/** A bit for every symbol, the own one more often 1 than the others. */
+/** A bit for every symbol. That of the value is 1 more often than the others. */
 export class UnaryEncoding {
   constructor(derived, odds, bits, optimized) {
     this.bits = bits;

@@ -10,7 +10,7 @@ const LATEST = LONGEST_WAIT + 2 * DAY; // by which every report is due again
 /** Return the fingerprint of a survey, or of its own text. */
 export const fingerprintOf = (survey) => survey?.fingerprint ?? String(survey);
 
-/** Whether a record is of a survey and an epoch, where they are named. */
+/** Whether a record belongs to the survey and the epoch that are named, if any. */
 export const isOf = (record, survey, epoch) =>
   (survey === undefined || record.survey === fingerprintOf(survey)) &&
   (epoch === undefined || record.epoch === epoch);

@@ -65,7 +65,7 @@ export function sha256(bytes) {
 /** Return the SHA-256 of a text's UTF-8 bytes; DomainError unless it is valid Unicode. */
 export function sha256OfText(text) {
   if (/\p{Surrogate}/u.test(text)) {
-    throw new DomainError("a text must be valid Unicode, but this one has a lone surrogate");
+    throw new DomainError("a string must be valid Unicode, but this one has a lone surrogate");
   }
   return sha256(new TextEncoder().encode(text));
 }

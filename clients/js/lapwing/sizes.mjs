@@ -105,7 +105,7 @@ export function hashBits(epsilon) {
   });
 }
 
-/** Shares of the levels of a wavelet: equal, or those that minimize the bound of the error. */
+/** Shares of the levels of a wavelet: equal, or those that minimize the bound on the error. */
 export function levelShares(members, epsilon, allocation) {
   if (allocation === "uniform") return members.map(() => 1 / members.length);
   const excess = Math.expm1(epsilon);

@@ -126,7 +126,7 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   requireKeys(document, keys, optional, "a survey");
   demand(document.format === "lapwing-survey", "this must be a lapwing-survey document");
   demand(document.version === 1, "only surveys of version 1 can be read. Use a newer client");
-  demand(isPrintable(document.name), "the name must be a text of 1 to 200 printable characters");
+  demand(isPrintable(document.name), "the name must be a string of 1 to 200 printable characters");
   requireSegments(document);
   requireNotice(document);
   requireQuestions(document);

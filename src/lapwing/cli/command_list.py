@@ -34,7 +34,7 @@ GROUPS = MappingProxyType(
         },
         "From a result": {
             "answer": "Shares and quantiles of a result, with intervals.",
-            "compare": "The difference of two results, or the error of one.",
+            "compare": "The difference between two results, or the error of one.",
             "plot": "A picture of a result: .png, .svg or .pdf.",
             "show": "The content of any stored file.",
         },

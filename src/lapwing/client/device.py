@@ -361,8 +361,8 @@ class Device:
             Name of the epoch. :meth:`epochs` says which is open. A device that has no list of the
             last day takes any name, and its answer waits until the collector has the epoch.
         segment : str, optional
-            Public label of the person. A label that the survey does not have counts as none.
-            Default: none.
+            Public label of the person. A label that the survey does not have is treated as no
+            label. Default: none.
         upload_token : str, optional
             Token of an invited person, when the collector asks for it: ``lwu_`` and 43
             more characters. A second call stores it with the report that waits, instead of an

@@ -97,7 +97,7 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
     if getattr(answer, "_kind", None) not in _ANSWERS:
         raise ArgumentError(
             f"the decoder {name} must return a Distribution, JointDistribution or HeavyHitters, "
-            "it returned "
+            "but it returned "
             f"{kind_of(answer)}"
         )
     if answer.domain != domain:

@@ -250,7 +250,9 @@ def _of_questions(
         one: share for one, share in budget.items() if not isinstance(one, Curve)
     }
     if not asked:
-        raise ArgumentError("the curve alone is predicted without questions. Leave them out")
+        raise ArgumentError(
+            "the curve alone is predicted without questions. Leave the questions out"
+        )
     draws = QuestionDraws(domain, promise, asked)
     draws.check()
     return expected_answers(draws, people, question_columns(domain, like))

@@ -421,7 +421,7 @@ def _needed(error_of: Callable[[int], float], target: float) -> int:
             guess = max(low + 1, round(math.sqrt(low * high)))
         found = error_of(guess)
         low, high = (low, guess) if found <= target else (guess, high)
-        # Errors fall about as the root of the people; half a per cent more brackets the answer.
+        # Errors fall about as the root of the people; half a percent more brackets the answer.
         step = (found / target) ** 2 * (1 / 1.005 if found <= target else 1.005)
         guess = round(min(guess * step, USER_LIMIT))
     return high

@@ -253,10 +253,10 @@ def planned_parts(
     -----
     The error is the larger of two ratios to that of the default mixture. They are those of the
     expected Wasserstein-1 distance and of the expected largest gap. By their product, columns with
-    many small spikes lost the subsets that find them, and some per cent of the distance. No mixture
+    many small spikes lost the subsets that find them, and a few percent of the distance. No mixture
     has less than a quarter of the default's subsets of fine bins. An estimate may not show all
     features, and a column may change until the next epoch. Where there are none, this costs one to
-    two per cent of the error.
+    two percent of the error.
 
     **Cost.** 0.6 s at 256 bins and 1.5 s at 1024, of which 10 ms for each of 24 mixtures. They are
     compared on at most 256 blocks of bins.

@@ -161,7 +161,7 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
         )
     channel = channel_for(randomizer, tally)
     if not isinstance(channel, Channel) or not isinstance(tally, CountTally):
-        raise UnsupportedChannelError("the alarm needs a channel whose blocks are known")
+        raise UnsupportedChannelError(f"the alarm does not support reports of {randomizer.name}")
     channel.check(tally)
     rng = np.random.default_rng(seed)
     found, mass = _nearest(channel, tally)

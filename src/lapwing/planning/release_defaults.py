@@ -205,7 +205,7 @@ def _noise_of_a_unit(promise: Promise) -> float:
 def quick_release_decoder(mechanism: Mechanism, domain: Domain) -> Decoder:
     """Return a decoder for simulations: without a band, and with nearly the default's error.
 
-    On fewer cells, learned once, the error of spectral pursuit is the same within some per cent, in
+    On fewer cells, learned once, the error of spectral pursuit is the same within a few percent, in
     a sixth of the time.
     """
     decoder = without_band(release_decoder(mechanism, domain))

@@ -703,7 +703,7 @@ class LedgerFile:
             if not file.write(ledger.to_json().encode()):
                 raise BudgetError(
                     f"the ledger {self.path.name} was replaced while it was read. Nothing was "
-                    "spent, try again"
+                    "spent. Try again"
                 )
             try:
                 yield ledger
@@ -741,7 +741,7 @@ class LedgerFile:
             if not file.write(ledger.to_json().encode()):
                 raise BudgetError(
                     f"the ledger {self.path.name} was replaced while it was read. Nothing was "
-                    "drawn, try again"
+                    "drawn. Try again"
                 )
             return ledger
 

@@ -85,7 +85,7 @@ def acquire(path: Path, wait: float) -> LockedFile:
                 if time.monotonic() >= deadline:
                     raise BudgetError(
                         f"the ledger {path.name} is in use by another process. Nothing was "
-                        "spent, try again when it has ended"
+                        "spent. Try again when it has ended"
                     )
                 time.sleep(_PAUSE)
             # Who held the lock before has given the name to another file.

@@ -260,7 +260,7 @@ def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) ->
     for summary in counted:
         if summary.unit != promise.unit:
             raise PrivacyError(
-                f"the exact counts are of {summary.unit or 'single rows'}, the promise is to "
+                f"the exact counts are of {summary.unit or 'single rows'}, but the promise is to "
                 f"{promise.unit or 'single rows'}. Pass Promise(..., unit=counts.unit)"
             )
 

@@ -61,7 +61,8 @@ def whole_shares(shares: list[float]) -> list[int]:
     """
     if not shares or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-9:
         raise ArgumentError(
-            f"the shares of the groups must be positive and sum to 1, they sum to {sum(shares):g}"
+            "the shares of the groups must be positive and sum to 1, but they sum to "
+            f"{sum(shares):g}"
         )
     whole = [max(1, int(share * COIN)) for share in shares]
     whole[whole.index(max(whole))] += COIN - sum(whole)
@@ -227,7 +228,7 @@ class Mixture(Randomizer[Collected]):
         blocks = []
         try:
             if int(data[:, 0].max(initial=0)) >= len(self.groups):
-                raise ReportError("there is no such group")
+                raise ReportError("a report names a group that its randomizer does not have")
             for _, randomizer, _, payload, padding in self._parts(data):
                 if any(values.any() for values in padding):
                     raise ReportError("there is more than the report of the group")

@@ -540,8 +540,8 @@ class DistributionIntervals:
         warnings.warn(
             f"{outside}% of the {counted_word(self.guarantee)} are outside the range {low} to "
             f"{high}, so means "
-            "and deviations are those of values limited to it. Declare a wider range to include "
-            "theirs",
+            "and standard deviations are those of values clipped to it. Declare a wider range to "
+            "include them",
             LimitedWarning,
             stacklevel=callers_level(),
         )

@@ -129,7 +129,7 @@ class HeavyHitters(FromFields, Stored):
         deviations = np.array(self.deviations, dtype=np.float64)
         if symbols.ndim != 1 or shares.shape != symbols.shape or deviations.shape != symbols.shape:
             raise ArgumentError(
-                "symbols, shares and deviations must be three lists of one length, got shapes "
+                "symbols, shares and deviations must be three lists of equal length, got shapes "
                 f"{symbols.shape}, {shares.shape} and {deviations.shape}"
             )
         # Their squares must be finite, too.

@@ -245,7 +245,9 @@ def range_error_bounds(curve: Cumulative, band: Band, *, width: float | None) ->
     there, so the mean of its two ends bounds its integral.
     """
     if width is not None and not 0 < width < 1:
-        raise ArgumentError("width", "must be between 0 and 1, a share of it", str(width))
+        raise ArgumentError(
+            "width", "must be between 0 and 1, as a share of the domain's length", str(width)
+        )
     below = np.append(0.0, band.low[:-1])
     start, stop = curve.sums - curve.mass, curve.sums
     at_start = np.maximum(band.high - start, start - below)

@@ -212,7 +212,7 @@ def plain(text: str) -> str:
 
 
 def write_percent(share: float, _: Any) -> str:
-    """Return a share in per cent, as axes of matplotlib ask for it."""
+    """Return a share in percent, as axes of matplotlib ask for it."""
     return f"{axis_text(100 * share, 6)}%"
 
 

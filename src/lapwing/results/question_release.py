@@ -51,7 +51,7 @@ def _asked(value: Any, place: str) -> Question:
     try:
         return read(value)
     except (ArgumentError, DomainError) as error:
-        raise FormatError(f"{place} is no question: {error}") from error
+        raise FormatError(f"{place} is not a question: {error}") from error
 
 
 AskedField = Annotated[Question, Later, Coded(lambda asked: asked.to_document(), _asked)]

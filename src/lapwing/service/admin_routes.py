@@ -235,7 +235,7 @@ class TokenRow(TypedDict):
     role: Role
     label: str
     last_use: Annotated[Day | None, Meta(description="In UTC. Null: never.")]
-    revocable: Annotated[bool, Meta(description="false: it is in the collector's settings.")]
+    revocable: Annotated[bool, Meta(description="false for a token in the collector's settings.")]
 
 
 class TokenList(TypedDict):

@@ -120,8 +120,8 @@ class ResultQuery(ComparedQuery):
         tuple[str, ...],
         Meta(
             description="A question such as share above 50000, histogram bins 16, mean, quantile "
-            "0.5 or curve. May be repeated. Default: what the survey asks. In a table or a picture "
-            "the curve stands alone."
+            "0.5 or curve. May be repeated. Default: what the survey asks. A table or a picture "
+            "of the curve takes no other question."
         ),
     ] = ()
     together: Annotated[

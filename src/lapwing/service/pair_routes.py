@@ -43,7 +43,7 @@ class PairQuery(ComparedQuery):
     ] = ()
     quantiles_of: Annotated[
         str | None,
-        Meta(description="Of a picture: the attribute whose quartiles are drawn along the other."),
+        Meta(description="For a picture: the attribute whose quartiles are drawn along the other."),
     ] = None
     draws: Annotated[
         bool,

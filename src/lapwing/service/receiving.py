@@ -144,8 +144,8 @@ class Receiving:
         except TimeoutError:
             raise ProblemError(
                 Problem.NOT_READY,
-                f"the body must arrive within {self._seconds:g} seconds, it did not. Send the same "
-                "bytes again",
+                f"the body must arrive within {self._seconds:g} seconds, but it did not. Send the "
+                "same bytes again",
                 retry_after=self._retry,
             ) from None
 

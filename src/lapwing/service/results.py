@@ -66,7 +66,7 @@ class Question:
     segment: A segment of the survey, or "other" for reports without one. None: all together.
     against: Another epoch, to compare with.
     against_segment: Another segment, to compare with.
-    target: Whom a comparison is about: the people from whom both were drawn, or these very people.
+    target: Of a comparison: the population from which both groups were drawn, or the respondents.
     level: Of all intervals, in (0, 1).
     ranges: The ends of each, in the unit of the values. "" is open. The end belongs to a range that
         belongs to the bins.
@@ -413,7 +413,8 @@ class LookDocument(TypedDict):
     complete: Annotated[
         bool,
         Meta(
-            description="Whether all reports are in it. false and final: the last few are left out."
+            description="Whether it includes all reports. If false in the final look, the last few "
+            "reports are left out."
         ),
     ]
     next: Annotated[str | None, Meta(description="Time of the next one, in words. null: final.")]

@@ -290,7 +290,7 @@ class SurveyLife:
         now = self._clock()
         epoch = replace(epoch, opens=int(now) if epoch.opens is None else epoch.opens)
         if epoch.closes is not None and epoch.closes <= now:
-            raise malformed("closes must be a time in the future. It is past")
+            raise malformed("closes must be a time in the future. This one has passed")
         epoch = replace(epoch, state=state_at(epoch, now))
         async with self._turn:
             kept = self._catalog.get(fingerprint)
@@ -324,7 +324,7 @@ class SurveyLife:
         async with self._turn:
             state = self.survey(fingerprint).stored.state
             if state == "retired":
-                raise ProblemError(Problem.STATE, "a retired survey is not published again")
+                raise ProblemError(Problem.STATE, "a retired survey cannot be published again")
             if state == "draft":
                 await self._change(
                     "survey published",
@@ -387,7 +387,7 @@ class SurveyLife:
             epoch = self.epoch(fingerprint, name)
             if epoch.state in ("grace", "closed"):
                 raise ProblemError(
-                    Problem.STATE, "what was closed is not opened again. Plan another epoch"
+                    Problem.STATE, "a closed epoch cannot be opened again. Plan another epoch"
                 )
             now = int(self._clock())
             if epoch.closes is not None and epoch.closes <= now:

@@ -139,7 +139,7 @@ def _requirement(shape: shapes.Type) -> str:
         case shapes.LiteralType():
             return " or ".join(f'"{value}"' for value in shape.values)
         case shapes.StrType(max_length=int(most)):
-            return f"a text of at most {most:,} characters"
+            return f"a string of at most {most:,} characters"
         case shapes.StrType():
-            return "a text"
+            return "a string"
     return "an object"

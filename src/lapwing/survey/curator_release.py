@@ -139,7 +139,7 @@ def release(
     40
     """
     if isinstance(values, ExactCounts) and (unit is not None or most is not None):
-        raise ArgumentError("exact counts know their unit. Leave unit and most out")
+        raise ArgumentError("exact counts already have a unit. Leave unit and most out")
     whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
     note = ""
@@ -187,7 +187,7 @@ def _check_segments(
     """Raise ArgumentError unless there are segments of people where there is a list of them."""
     if isinstance(values, ExactCounts):
         if by is not None or segments is not None:
-            raise ArgumentError("exact counts know their segments. Leave by and segments out")
+            raise ArgumentError("exact counts already have segments. Leave by and segments out")
     elif (by is not None) != isinstance(domain, Segmented):
         raise ArgumentError(
             "by and segments belong together: the segment of each person, and the public list"

@@ -323,7 +323,9 @@ def planned_answers(
     asked = read_questions(questions)
     budget = budget_shares(asked, shares)
     if len(budget) == 1 and Curve() in budget:
-        raise ArgumentError("the curve alone is what is released without questions. Leave them out")
+        raise ArgumentError(
+            "the curve alone is released without questions. Leave the questions out"
+        )
     curve = None
     whole = budget.pop(Curve(), None)
     draws = QuestionDraws(domain, promise, budget)

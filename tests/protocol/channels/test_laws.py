@@ -179,7 +179,7 @@ def test_a_draw_of_its_own_replaces_the_general_one() -> None:
 def test_multinomial_needs_columns_that_sum_to_one() -> None:
     Multinomial().check(as_operator(COLUMNS))
     for wrong in (BITS, np.vstack([COLUMNS, COLUMNS]), COLUMNS.T, COLUMNS * (1 + 1e-7)):
-        with pytest.raises(UnsupportedChannelError, match="must sum to 1, they miss it by"):
+        with pytest.raises(UnsupportedChannelError, match="must sum to 1, but they miss it by"):
             Multinomial().check(as_operator(wrong))
 
 
@@ -214,7 +214,7 @@ def test_subsets_need_columns_of_their_size() -> None:
 
 def test_counts_that_no_reports_can_give() -> None:
     Multinomial().check_counts(np.array([3, 4]), 7)
-    with pytest.raises(TallyError, match="must sum to the 8 reports, they sum to 7"):
+    with pytest.raises(TallyError, match="must sum to the 8 reports, but they sum to 7"):
         Multinomial().check_counts(np.array([3, 4]), 8)
     ProductOfBits().check_counts(np.array([7, 0, 7]), 7)
     with pytest.raises(TallyError, match="no bit can be set in more than all 7 reports"):

@@ -111,7 +111,7 @@ def test_every_damaged_byte_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("place", "data", "match"),
     [
-        (8, struct.pack("<H", 2), "batch of version 2, this software reads 1"),
+        (8, struct.pack("<H", 2), "batch of version 2, but this software reads 1"),
         (12, struct.pack("<I", 0), "1 to 65536 reports, got 0"),
         (12, struct.pack("<I", MOST_REPORTS + 1), "1 to 65536 reports, got 65537"),
         (12, struct.pack("<I", 4), "must be of one width"),

@@ -256,7 +256,7 @@ def test_several_columns_however_they_are_held() -> None:
     unnamed = SURVEY.tally(REPORTS, by=[LABELS, np.array(years)], minimum=1)
     assert unnamed.columns == ("1", "2")
     assert unnamed["1=north/2=2020"] == expected["place=north/year=2020"]
-    with pytest.raises(ArgumentError, match="one length"):
+    with pytest.raises(ArgumentError, match="equal length"):
         SURVEY.tally(REPORTS, by=[LABELS, years[1:]])
     with pytest.raises(ArgumentError, match="at least one column"):
         SURVEY.tally(REPORTS, by={})

@@ -93,7 +93,7 @@ class AskedShares:
         "QUESTION",
     )
     start: str | None = option(
-        "Of a circle: the value from which quantiles are counted, best where few values are.",
+        "On a circle: the value from which quantiles are counted, best where few values are.",
         "VALUE",
     )
 

@@ -53,7 +53,8 @@ class CostOptions:
     )
     delta: str = option("In [0, 1). 0 is pure differential privacy.", "NUMBER", default="0")
     confidence: float = option(
-        "The probability that no empty power of two counts as a bound. More needs more rows.",
+        "The probability that no empty power of two counts as a bound. A higher one needs "
+        "more rows.",
         "P",
         default=0.999,
     )

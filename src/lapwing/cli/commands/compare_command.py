@@ -110,7 +110,7 @@ def compare(
     table: TableOptions,
     out: Output,
 ) -> None:
-    """The difference of two results, or the error of one.
+    """The difference between two results, or the error of one.
 
     With SECOND: how much quantiles and the mean are shifted, or how much shares differ, with
     intervals, and whether the simultaneous confidence band excludes zero. Both results must be

@@ -52,7 +52,7 @@ def count(
     if all(stored):
         parts = [ExactCounts.load(path) for path in files]
         if unit is not None:
-            raise ArgumentError("exact counts know their unit. Leave --unit and --most out")
+            raise ArgumentError("exact counts already have a unit. Leave --unit and --most out")
         total = sum(parts[1:], start=parts[0])
         note = ""
     elif any(stored):

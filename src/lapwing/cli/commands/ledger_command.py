@@ -35,11 +35,11 @@ class BudgetOptions:
     )
     delta: str = option("Delta of a new budget.", "NUMBER", default="0")
     neighbors: str | None = option(
-        "Of a new budget: replace-one or add-or-remove-one, for all releases of the ledger.",
+        "For a new budget: replace-one or add-or-remove-one, for all releases of the ledger.",
         "RELATION",
     )
     tight: bool = option(
-        "Of a new budget: compose Gaussian noise and pure epsilons numerically (needs "
+        "For a new budget: compose Gaussian noise and pure epsilons numerically (needs "
         "dp-accounting), which allows more than basic composition. Fix all epsilons beforehand: "
         "none may depend on an answer.",
         default=False,

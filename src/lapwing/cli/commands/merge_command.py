@@ -40,7 +40,7 @@ def merge(
         typer.Option(
             "--people",
             metavar="WHICH",
-            help="Of releases. different: nobody is in two of them. same: people may be in "
+            help="For releases. different: nobody is in two of them. same: people may be in "
             "several, as in months, and the privacy guarantees compose.",
         ),
     ] = "different",

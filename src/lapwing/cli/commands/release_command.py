@@ -354,8 +354,8 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Exac
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "exact counts know their domain and unit. Leave --domain, --column, --by, --unit, "
-            "--most, --count-column and what describes a table's strings out"
+            "exact counts already have a domain and a unit. Leave --domain, --column, --by, "
+            "--unit, --most, --count-column and what describes a table's strings out"
         )
     return ExactCounts.load(data)
 
@@ -542,8 +542,8 @@ def publish_round(
         )
     if len(rounds) != len(made.parts) + 1:
         raise ArgumentError(
-            f"{before.name} has {len(made.parts)} round(s), so name {len(made.parts) + 1} "
-            f"exact counts: of those, in order, and of the new one, got {len(rounds)}"
+            f"name {len(made.parts) + 1} files of exact counts, got {len(rounds)}. {before.name} "
+            f"has {len(made.parts)} round(s): name their counts in order, and the new ones last"
         )
     for path in rounds:
         if not is_summary(path):

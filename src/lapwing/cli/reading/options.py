@@ -37,7 +37,7 @@ OutputFile = Annotated[Path, _OUTPUT]
 OutputUnlessTried = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help=f"{_WRITTEN} Required, but not with --dry-run."
+        "--output", "-o", metavar="FILE", help=f"{_WRITTEN} Required, except with --dry-run."
     ),
 ]
 """The same of a command that can be tried without writing anything."""

@@ -167,7 +167,7 @@ def read_weeks(
 
     A folder stands for its files by name, hidden ones apart. Where they are dates and some date is
     missing between them, that week is a gap, unless somebody names the weeks otherwise (`dated`). A
-    survey is for the tallies after it. Of tallies by segment, one segment is read. Without one,
+    survey applies to the tallies after it. Of tallies by segment, one segment is read. Without one,
     segments whose names are dates are the weeks.
 
     Raises ArgumentError when a tally stands before any survey, or there is no week.
@@ -193,7 +193,9 @@ def read_weeks(
         if kind == RELEASE:
             weeks.append(read_stored_release(path))
         elif kind not in TALLIES:
-            raise ArgumentError(f"{path.name} must be a survey, a tally or a release. It is none")
+            raise ArgumentError(
+                f"{path.name} must be a survey, a tally or a release. It is none of these"
+            )
         elif survey is None:
             raise ArgumentError(
                 f"{path.name} comes before the survey that collected it. Name the survey first"

@@ -225,8 +225,8 @@ def cell_starts(
 ) -> Whole:
     """Return where cells begin: int64 [cells].
 
-    At multiples of the width, and at the ends of the surest atoms of less than a block. Also around
-    what stands apart, and where few cells that are asked about begin.
+    At multiples of the width, and at the ends of the surest atoms that are narrower than a
+    cell. Also around symbols that are apart, and at the starts of `asked`, where these are few.
     """
     (places,) = np.nonzero(scaled.apart)
     atoms = _narrow(found, width)

@@ -126,8 +126,8 @@ def _factors(block: Block, shape: tuple[int, int]) -> tuple[Matrix, Matrix, floa
     if operator.compound is not None and operator.shape[0] == operator.shape[1]:
         return np.eye(shape[0]), np.eye(shape[1]), *operator.compound
     raise UnsupportedChannelError(
-        "this decoder needs reports that see each axis on its own: boxes, strips, blocks "
-        "or single cells. Decode this randomizer by MixturePrior or LeastSquares"
+        "this decoder needs reports that treat the two axes separately: boxes, strips, blocks "
+        "or single cells. Decode this randomizer with MixturePrior or LeastSquares"
     )
 
 

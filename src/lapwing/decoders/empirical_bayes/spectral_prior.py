@@ -455,7 +455,7 @@ class SpectralPrior(Declared):
         if size > SYMBOL_LIMIT:
             raise UnsupportedChannelError(
                 f"the spectral prior decodes at most {SYMBOL_LIMIT} symbols, got {size}. Decode at "
-                "fewer bins, or by ExpectationMaximization"
+                "fewer bins, or with ExpectationMaximization"
             )
         whole = size <= DENSE
         mass, uncertainty = self._whole(channel, tally) if whole else self._on_cells(channel, tally)

@@ -456,8 +456,8 @@ class Candidates(Declared):
             if seen.setdefault(value, position) != position:
                 raise ArgumentError(
                     "candidates",
-                    f"must all be different, those at positions {seen[value]} and {position} are "
-                    "not",
+                    f"must all be different, but those at positions {seen[value]} and {position} "
+                    "are not",
                     advice="Drop one",
                 )
 

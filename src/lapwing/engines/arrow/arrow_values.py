@@ -160,7 +160,7 @@ def _valid_texts(array: Any, *, refuse: bool, rows: RowCounts | None = None) -> 
         except UnicodeDecodeError:
             if refuse:
                 raise DomainError(
-                    f"every string must be UTF-8, the string at position {position} is not. "
+                    f"every string must be UTF-8, but the string at position {position} is not. "
                     "Convert the file",
                     position=position,
                 ) from None
@@ -318,8 +318,8 @@ def _ordered(
                 if thousands is None:
                     other += " (--thousands reads separators of thousands, and currency signs)"
             raise DomainError(
-                f"every value must be a {unit}, the string at position {position} is not. It must "
-                f"be written as {written}. Correct it, leave it empty if it is missing{other}",
+                f"every value must be a {unit}, but the string at position {position} is not. It "
+                f"must be written as {written}. Correct it, leave it empty if it is missing{other}",
                 position=position,
             )
         if rows is not None and decimal == ",":

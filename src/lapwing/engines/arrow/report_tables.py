@@ -458,6 +458,6 @@ def _wrong_report(path: Path, row: int, digits: int) -> ReportError:
 def _check_version(path: Path, version: str) -> None:
     if version != VERSION:
         raise FormatError(
-            f"{path.name} holds reports in version {version[:20]} of the format, this software "
-            f"reads {VERSION}. Update lapwing"
+            f"{path.name} holds reports in version {version[:20]} of the format, but this "
+            f"software reads {VERSION}. Update lapwing"
         )

@@ -430,7 +430,7 @@ class Table:
             if self.fault:
                 raise FormatError(f"{self.label} {self.fault}")
             raise FormatError(
-                f"the first line of {self.label} must name the columns, it looks like values. "
+                f"the first line of {self.label} must name the columns, but it looks like values. "
                 f"Add a header line, or name the column with --column. {_NO_HEADER}"
             )
 
@@ -502,7 +502,7 @@ def open_table(
         )
     if encoding is not None and name.endswith((*PARQUET, *ARROW)):
         raise ArgumentError(
-            "encoding", f"is for CSV, and {path.name} is none", advice="Leave it out"
+            "encoding", f"is for CSV, but {path.name} is not a CSV file", advice="Leave it out"
         )
     with reading(path, header=header):
         if name.endswith(PARQUET):

@@ -470,7 +470,7 @@ def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> Column
     """Return the column of segments alongside that of the values."""
     if not isinstance(domain, Segmented):
         if by is not None:
-            raise ArgumentError("a column of segments needs a domain that has them: Segmented")
+            raise ArgumentError("a column of segments needs a Segmented domain")
         return None
     name = one.table.column(by, option="by", beside=one.name)
     if name == one.name:

@@ -111,13 +111,13 @@ def _cell_estimate(
         raise UnsupportedChannelError(
             "tree consistency needs blocks that count cells by randomized response, unary "
             f"encoding or subset selection, but block {number} does not. Use Hierarchical, or "
-            "decode this channel by LeastSquares or ExpectationMaximization"
+            "decode this channel with LeastSquares or ExpectationMaximization"
         )
     laid = getattr(block.operator, "cell", None)
     if laid is not None and not np.array_equal(laid, cell_of(size, counts.size)):
         raise UnsupportedChannelError(
-            f"tree consistency needs cells of equal size, those of block {number} have edges of "
-            "their own. Decode this channel by SpectralPrior"
+            f"tree consistency needs cells of equal size, but those of block {number} have edges "
+            "of their own. Decode this channel with SpectralPrior"
         )
     if reports == 0:
         unknown = np.full(counts.size, math.inf)
@@ -147,7 +147,7 @@ def haar_estimate(channel: Channel, tally: CountTally) -> Vector:
     if not is_power_of_two(size) or rows != [2**level for level in range(len(channel.blocks))]:
         raise UnsupportedChannelError(
             "a Haar tree must have one block for each level of a domain whose size is a power of "
-            "two. Decode another one by LeastSquares(signed=True)"
+            "two. Decode another one with LeastSquares(signed=True)"
         )
     coefficients = np.zeros(size)
     coefficients[0] = 1.0

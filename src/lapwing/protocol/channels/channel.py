@@ -100,7 +100,7 @@ class Multinomial:
         worst = float(np.abs(sums - 1).max())
         if worst > 1e-9:
             raise UnsupportedChannelError(
-                "the columns of a multinomial block must sum to 1, they miss it by up to "
+                "the columns of a multinomial block must sum to 1, but they miss it by up to "
                 f"{worst:.3g}. Give every group a block of its own, or another distribution"
             )
 
@@ -108,7 +108,7 @@ class Multinomial:
         """Raise TallyError unless the counts sum to the number of reports."""
         if int(counts.sum()) != reports:
             raise TallyError(
-                f"counts must sum to the {reports} reports, they sum to {int(counts.sum())}"
+                f"counts must sum to the {reports} reports, but they sum to {int(counts.sum())}"
             )
 
     def covariance(self, operator: Operator, mass: Vector) -> Covariance:

@@ -60,7 +60,7 @@ def hashed_channel(
     """
     if domain.size > LISTED:
         raise UnsupportedChannelError(
-            f"a distribution can be decoded for at most {LISTED} values, the domain has "
+            f"a distribution can be decoded for at most {LISTED} values, but the domain has "
             f"{domain.size}. Look for its heavy hitters: ExhaustiveScan, or Candidates"
         )
     operator = CompoundSymmetric(domain.size, diagonal=inside, off_diagonal=outside)
@@ -76,7 +76,7 @@ def check_log(log: Observation, fingerprint: str) -> None:
         )
     if log.fingerprint != fingerprint:
         raise MismatchError(
-            f"the log was made by randomizer {log.fingerprint[:12]}, this channel is of "
+            f"the log was made by randomizer {log.fingerprint[:12]}, but this channel is of "
             f"{fingerprint[:12]}. Decode it with the survey that collected it"
         )
 
@@ -196,7 +196,7 @@ class LinearChannel:
         size = self.domain.size
         if size > LISTED:
             raise UnsupportedChannelError(
-                f"the supports of at most {LISTED} values are counted at once, the domain has "
+                f"the supports of at most {LISTED} values are counted at once, but the domain has "
                 f"{size}. Use ExhaustiveScan or Candidates"
             )
         supports = np.zeros(2**self.hash.key_bits, dtype=self.whole_numbers(log.total))

@@ -141,7 +141,7 @@ class Categories(Unordered):
                 equal = "are one in a CSV, as a number and as a string"
             raise DomainError(
                 "labels",
-                f"must all be different, those at positions {place} and {first} {equal}",
+                f"must all be different, but those at positions {place} and {first} {equal}",
                 advice="Drop one",
             )
         object.__setattr__(self, "labels", labels)

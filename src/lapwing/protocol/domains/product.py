@@ -256,7 +256,7 @@ class Product(Domain):
         if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str | bytes):
             raise DomainError(
                 f"every value must be a pair of {' and '.join(self.names)}, but the one at "
-                f"position {position} is none",
+                f"position {position} is not a pair",
                 position=position,
             )
         if len(pair) != 2:
@@ -272,7 +272,7 @@ class Product(Domain):
         if absent:
             raise DomainError(
                 "table",
-                f"must have the columns {' and '.join(self.names)}, it lacks "
+                f"must have the columns {' and '.join(self.names)}, but it lacks "
                 f"{' and '.join(absent)}",
             )
         first, second = (table[name] for name in self.names)

@@ -171,7 +171,7 @@ class Batch:
         _, version, segment, reports, survey = _HEADER.unpack_from(data)
         if version != VERSION:
             raise BatchError(
-                f"this is a batch of version {version}, this software reads {VERSION}. "
+                f"this is a batch of version {version}, but this software reads {VERSION}. "
                 "Update lapwing"
             )
         records = data[_HEADER.size : -_CHECKSUM.size]
@@ -200,7 +200,7 @@ class Batch:
     def from_json(cls, text: bytes | str, *, segments: Sequence[str] = ()) -> Batch:
         """Return the batch in its JSON form.
 
-        segments: Segments of the survey. A label that is none of them counts as none.
+        segments: Segments of the survey. Any other label is read as no label.
 
         Raises BatchError when it is not a batch, with the positions of reports that are not written
         in hex.

@@ -142,10 +142,10 @@ def coded_rows(labels: Any, *, columns: Mapping[str, Any] | None) -> tuple[list[
     if columns is None:
         return _coded(labels)
     if not columns:
-        raise ArgumentError("by", "must name at least one column of labels, it names none")
+        raise ArgumentError("by", "must name at least one column of labels, but it names none")
     coded = [_coded(each) for each in columns.values()]
     if len({numbers.size for _, numbers in coded}) > 1:
-        raise ArgumentError("by", "must have columns of one length. These have several")
+        raise ArgumentError("by", "must have columns of equal length, but these differ")
     return joined_codes(list(columns), coded)
 
 

@@ -218,7 +218,7 @@ def _head(schema: Any) -> tuple[TallyForm, list[str], bool]:
     if name != FORMAT:
         raise FormatError("its schema does not say so. Check the name")
     if version != str(VERSION):
-        raise FormatError(f"it is of version {version[:20]}, this software reads {VERSION}")
+        raise FormatError(f"it is of version {version[:20]}, but this software reads {VERSION}")
     words = json.loads(about)
     columns, sizes, width = words["columns"], words["sizes"], words["width"]
     whole = [*sizes, width]

@@ -339,7 +339,7 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
     _, version, seeded, width, survey, randomizer = _HEADER.unpack_from(data)
     if version != VERSION:
         raise FormatError(
-            f"{name} is a report file of version {version}, this software reads {VERSION}. "
+            f"{name} is a report file of version {version}, but this software reads {VERSION}. "
             "Update lapwing"
         )
     if _CHECKSUM.unpack_from(data, _HEADER.size)[0] != zlib.crc32(data[: _HEADER.size]):

@@ -661,7 +661,7 @@ class TallyLog(Tally):
                 "the records of a log must be base64. Do not use this document"
             ) from None
         if len(data) != total * width:
-            raise FormatError(f"{total} reports of {width} bytes were promised, the log is damaged")
+            raise FormatError(f"{total} reports of {width} bytes were stated. The log is damaged")
         standing = checked_standing(document.get("standing"))
         made = cls.from_records(data, width, fingerprint, survey, standing)
         # Base64 has bits to spare at its end.

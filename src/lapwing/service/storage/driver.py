@@ -134,7 +134,7 @@ def migrate(steps: list[Migration], version: int, run: Callable[[Migration], Non
     newest = len(steps)
     if version > newest:
         raise FormatError(
-            f"this database is of version {version}, this software knows up to {newest}. "
+            f"this database is of version {version}, but this software knows up to {newest}. "
             "Update lapwing"
         )
     for step in steps[version:]:

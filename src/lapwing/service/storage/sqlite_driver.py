@@ -201,7 +201,7 @@ class SqliteDriver:
         ((made,),) = transaction.rows("PRAGMA application_id")
         ((version,),) = transaction.rows("PRAGMA user_version")
         if made != APPLICATION:
-            raise FormatError(f"{self._path.name} is no database of a collector")
+            raise FormatError(f"{self._path.name} is not a collector's database")
         steps = migrations(folder)
         migrate(steps, version, lambda step: None)
         if version < len(steps):
@@ -353,7 +353,7 @@ def _translated(path: Path) -> Iterator[None]:
                 f"the disk of {path.name} is full. Nothing of this was stored: make room"
             ) from error
         if code == sqlite3.SQLITE_NOTADB:
-            raise FormatError(f"{path.name} is no database of a collector") from error
+            raise FormatError(f"{path.name} is not a collector's database") from error
         if code == sqlite3.SQLITE_CORRUPT:
             raise StoreError(f"{path.name} is damaged. Restore a backup") from error
         if code == sqlite3.SQLITE_READONLY:

@@ -293,7 +293,8 @@ class _Import:
         require(said["segments"], labels, name="the segments of a look")
         if epoch.look is not None or epoch.rows or epoch.state == "planned":
             raise FormatError(
-                "a look must come once, first, in an epoch that has opened. Export the survey again"
+                "an epoch that has opened may have one look, before its rows. Export the survey "
+                "again"
             )
         check_whole("hour", said["hour"], low=0, high=LATEST)
         parts = {}
