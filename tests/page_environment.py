@@ -28,7 +28,7 @@ from typing import Any
 
 PROGRAM = Path(__file__)
 _INSTALLED = re.compile(r"pip install [^\n`]*?'[^'\[]*\[([\w,]+)\]'")
-_IN_WORDS = re.compile(r"\bextras?\]?(?:\(\S+\))? ((?:`\w+`(?:, | and |, and )?)+)")
+_IN_WORDS = re.compile(r"\bextras?\]?(?:\(\S+\))?\s+((?:`\w+`(?:,?\s+and\s+|,\s+)?)+)")
 
 
 def extras_named(page: str) -> frozenset[str]:
