@@ -25,8 +25,9 @@ IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 def stated_identifier(content: Any) -> str:
     """Return the identifier of noisy counts that another library made.
 
-    It is the same for the same counts, and says by itself whose they are: the second half follows
-    from the first. Of a random identifier it does with probability 2^-64.
+    Equal counts have equal identifiers. The second half is computed from the first, which shows
+    that another library made the counts. A random identifier has such halves with probability
+    2^-64.
     """
     head = fingerprint(content)[:16]
     return head + _stated_half(head)
