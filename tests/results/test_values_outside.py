@@ -89,7 +89,7 @@ def test_moments_and_differences_of_limited_values_say_so_once(income: lw.Distri
         lambda one: one.difference(replace(income)).mean(),
     ):
         fresh = replace(income)
-        with pytest.warns(LimitedWarning, match="limited") as told:
+        with pytest.warns(LimitedWarning, match="clipped") as told:
             ask(fresh)
         assert told[0].filename == __file__
         with warnings.catch_warnings():

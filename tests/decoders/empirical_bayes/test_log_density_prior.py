@@ -456,7 +456,7 @@ def test_other_channels_are_refused() -> None:
     with pytest.raises(UnsupportedChannelError, match="a Product of two axes"):
         LogDensityPrior().decode(line.channel, simulate(line, np.full(10, 9), rng=1))
     hashed = lw.papers.baselines.LocalHashing(square(3), 1, hashes=6, size=3)
-    with pytest.raises(UnsupportedChannelError, match="see each axis"):
+    with pytest.raises(UnsupportedChannelError, match="treat the two axes separately"):
         LogDensityPrior().decode(hashed.channel, simulate(hashed, np.full(9, 9), rng=1))
 
 
