@@ -34,9 +34,16 @@ FULL: dict[str, Any] = {
     "epsilons": [0.5, 1, 2, 4, 8],
     "people": [20_000, 200_000],
     "repeats": 20,
+    "seeds": [0, 1],
     "columns": COLUMNS,
 }
-QUICK: dict[str, Any] = {"epsilons": [4], "people": [20_000], "repeats": 2, "columns": ["ramp"]}
+QUICK: dict[str, Any] = {
+    "epsilons": [4],
+    "people": [20_000],
+    "repeats": 2,
+    "seeds": [0],
+    "columns": ["ramp"],
+}
 
 BINS = 256
 
@@ -54,17 +61,41 @@ _FINE = 4096
 
 
 def measure(
-    *, epsilons: Sequence[float], people: Sequence[int], repeats: int, columns: Sequence[str]
+    *,
+    epsilons: Sequence[float],
+    people: Sequence[int],
+    repeats: int,
+    seeds: Sequence[int],
+    columns: Sequence[str],
 ) -> dict[str, Any]:
     """Return errors and widths of each design and of the default, by question and cell."""
     return {
         "cells": [
             {"epsilon": epsilon, "people": number, "column": name}
-            | _cell(name, epsilon, number, repeats)
+            | joined([_cell(name, epsilon, number, repeats, seed) for seed in seeds])
             for epsilon in epsilons
             for number in people
             for name in columns
         ]
+    }
+
+
+def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return one cell from cells of other seeds, each of as many repeats."""
+    return {
+        "questions": {
+            key: {
+                which: {
+                    figure: math.sqrt(np.mean(np.square(values)))
+                    if figure == "rmse"
+                    else float(np.mean(values))
+                    for figure in parts[0]["questions"][key][which]
+                    for values in [[part["questions"][key][which][figure] for part in parts]]
+                }
+                for which in ("own", "default")
+            }
+            for key in parts[0]["questions"]
+        }
     }
 
 
@@ -75,7 +106,7 @@ def _counts(name: str, people: int) -> Any:
     return rng.multinomial(people, fine.counts / fine.people)
 
 
-def _cell(name: str, epsilon: float, people: int, repeats: int) -> dict[str, Any]:
+def _cell(name: str, epsilon: float, people: int, repeats: int, seed: int) -> dict[str, Any]:
     fine = _counts(name, people)
     if epsilon < FINE_EPSILON:
         fine = fine.reshape(_FINE // 2, -1).sum(axis=1)
@@ -94,7 +125,7 @@ def _cell(name: str, epsilon: float, people: int, repeats: int) -> dict[str, Any
     asked["histogram and curve"] = domain, [sixteen, Curve()], [sixteen]
     asked["mean"] = wide, [Mean()], [Mean()]
     found: dict[str, Any] = {}
-    rng = np.random.default_rng([crc32(name.encode()), people, round(1000 * epsilon)])
+    rng = np.random.default_rng([crc32(name.encode()), people, round(1000 * epsilon), seed])
     usual = [_answers(lw.MultiscaleWave(domain, epsilon), coarse, rng) for _ in range(repeats)]
     for key, (laid, questions, measured) in asked.items():
         chosen = question_design(laid, exact_epsilon(epsilon), questions, users=people)
@@ -164,7 +195,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"{len(settings['columns'])} columns ({', '.join(settings['columns'])}), "
-            f"{settings['repeats']} repeats. Shares are above median and upper quartile, the "
+            f"{settings['repeats'] * len(settings['seeds'])} repeats. Shares are above median and upper quartile, the "
             "histogram has 16 equal cells. A figure is that of the recommended design over "
             "that of the default on 256 bins. Shown is the geometric mean over the columns, with "
             "its standard error. The error is the root mean square about the people in the data. "
