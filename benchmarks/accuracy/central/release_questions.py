@@ -32,7 +32,7 @@ ASKED = ["mean", "quantile 0.5", "quantile 0.9", "share above 50", "histogram bi
 FULL: dict[str, Any] = {
     "columns": COLUMNS,
     "relations": ["replace-one", "add-or-remove-one"],
-    "settings": [[300, "0.1", 256], [300, "1", 256], [3000, "1", 1024], [20000, "1", 2048]],
+    "settings": [[300, "0.1", 256], [300, "1", 256], [3000, "1", 512], [20000, "1", 1024]],
     "asked": ASKED,
     "draws": 200,
     "releases": 20,
