@@ -32,7 +32,7 @@ ASKED = ["mean", "quantile 0.5", "quantile 0.9", "share above 50", "histogram bi
 FULL: dict[str, Any] = {
     "columns": COLUMNS,
     "relations": ["replace-one", "add-or-remove-one"],
-    "settings": [[300, "0.1", 256], [300, "1", 256], [3000, "1", 512], [20000, "1", 1024]],
+    "settings": [[300, "0.1", 256], [300, "1", 256], [3000, "1", 1024], [20000, "1", 1024]],
     "asked": ASKED,
     "draws": 200,
     "releases": 20,
@@ -47,12 +47,16 @@ QUICK: dict[str, Any] = {
 }
 
 LENGTH = 100
+MEDIAN = "quantile 0.5"
 
 AT_ONCE = 2
 """Processes. No time is measured."""
 
-WITHOUT_DELTA = 20_000
-"""From so many people on, nothing is measured with delta: it is asked at 300 and at 3,000."""
+WITH_DELTA = [300, "1"], [3000, "1"]
+"""People and epsilons for which answers are measured with delta also."""
+
+TABLES = 20
+"""Tables of people: each has as many draws as the others."""
 
 
 def measure(
@@ -95,11 +99,8 @@ def _beside(
     """
     people, epsilon, bins = setting
     seed = crc32(repr((relation, people, epsilon, column)).encode())
-    values = _values(column, people, bins, seed)
     domain = Interval(0, LENGTH, bins=bins, outside="clip")
     edges = domain.bin_edges[1:]
-    curve = np.searchsorted(np.sort(values), edges, side="right") / values.size
-    medians, means = _truth(values, "quantile 0.5")[0], _truth(values, "mean")[0]
     found: dict[str, list[float]] = {}
 
     def add(name: str, value: Any, truth: float) -> None:
@@ -107,12 +108,15 @@ def _beside(
             found.setdefault(name, []).append(float(value) - truth)
 
     for repeat, delta in product(range(releases), ("0", "1e-6")):
-        if delta != "0" and people >= WITHOUT_DELTA:
+        if delta != "0" and [people, epsilon] not in WITH_DELTA:
             continue
+        values = _values(column, people, bins, seed + repeat)
+        curve = np.searchsorted(np.sort(values), edges, side="right") / people
+        medians, means = _truth(values, MEDIAN)[0], _truth(values, "mean")[0]
         given: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbors": relation}
         alone = lw.release(values, domain, **given, rng=seeded(seed + repeat))
         result, word = alone.distribution, "delta, " if delta != "0" else ""
-        median = result.answer("quantile 0.5")
+        median = result.answer(MEDIAN)
         add(f"{word}curve, median", median.value, medians)
         add(f"{word}curve, mean", result.answer("mean").value, means)
         if delta != "0":
@@ -154,28 +158,44 @@ def _cell(
 ) -> dict[str, Any]:
     people, epsilon, bins = setting
     seed = crc32(repr((relation, people, epsilon, column)).encode())
-    values = _values(column, people, bins, seed)
+    tables = [_values(column, people, bins, seed + number) for number in range(TABLES)]
+    each = -(-draws // TABLES)
     found = _place(relation, setting, column) | {"question": question}
-    found |= _drawn(values, bins, Promise(relation, epsilon=epsilon), question, draws, seed)
-    rng, truth = np.random.default_rng(seed + 1), _truth(values, question)
-    others = [textbook(values, bins, question, relation, float(epsilon), rng) for _ in range(draws)]
-    found["textbook"] = float(np.sqrt(np.mean((np.array(others) - truth) ** 2)))
-    if question in (MEDIAN, "mean") and people < WITHOUT_DELTA:
+    found |= _drawn(tables, bins, Promise(relation, epsilon=epsilon), question, each, seed)
+    rng = np.random.default_rng(seed + 1)
+    others = [
+        textbook(values, bins, question, relation, float(epsilon), rng) - _truth(values, question)
+        for values in tables
+        for _ in range(each)
+    ]
+    found["textbook"] = float(np.sqrt(np.mean(np.square(others))))
+    if question in (MEDIAN, "mean") and [people, epsilon] in WITH_DELTA:
         promise = Promise(relation, epsilon=epsilon, delta="1e-6")
-        found["delta, error"] = _drawn(values, bins, promise, question, draws, seed)["error"]
+        found["delta, error"] = _drawn(tables, bins, promise, question, each, seed)["error"]
     return found
 
 
 def _drawn(
-    values: NDArray[np.float64], bins: int, promise: Promise, question: str, draws: int, seed: int
+    tables: Sequence[NDArray[np.float64]],
+    bins: int,
+    promise: Promise,
+    question: str,
+    each: int,
+    seed: int,
 ) -> dict[str, Any]:
-    """Return the error of answers, and how wide their intervals are and how often they hold."""
+    """Return the error of answers, and how wide their intervals are and how often they hold.
+
+    each: Draws of each table.
+    """
     domain = Interval(0, LENGTH, bins=bins, outside="clip").for_curator()
     planned = QuestionDraws(domain, promise, budget_shares([read(question)], None))
-    counts, truth = ExactCounts.of_values(values, planned.counted), _truth(values, question)
+    known = [
+        (ExactCounts.of_values(values, planned.counted), _truth(values, question))
+        for values in tables
+    ]
     source = seeded(seed)
     squares, widths, held, absent = [], [], [], 0
-    for _ in range(draws):
+    for counts, truth in [one for one in known for _ in range(each)]:
         answer = answer_released(planned.draw(counts, source), question)
         low, high = np.atleast_1d(answer.low), np.atleast_1d(answer.high)
         held.append(np.mean((low <= truth + 1e-9) & (truth <= high + 1e-9)))
@@ -189,7 +209,7 @@ def _drawn(
         "error": float(np.sqrt(np.mean(squares))) if squares else None,
         "coverage": float(np.mean(held)),
         "width": float(np.sqrt(np.mean(np.square(widths)))),
-        "without a point": absent / draws,
+        "without a point": absent / len(held),
     }
 
 
@@ -252,10 +272,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "all of the same pure ε: Laplace noise on the clipped sum and on counts of known "
             "people, and the exponential mechanism on the same bins for quantiles. Geometric mean "
             f"over {len(settings['columns'])} columns, {settings['draws']} draws each. Values lie "
-            "anywhere in their bins. Coverage of the 95% intervals in the mean over columns, and "
-            "in the worst of them. Width as a share of the range. Where more than half of the "
-            "answers of a column have no point, because there are too few people, the error is "
-            "left out.",
+            f"anywhere in their bins, and are drawn anew {TABLES} times. Coverage of the 95% "
+            "intervals in the mean over columns, and in the worst of them. Width as a share of the "
+            "range. Where more than half of the answers of a column have no point, because there "
+            "are too few people, the error is left out.",
             table(head, rows, texts=4),
             *_section_beside(measured, settings),
         ]
@@ -275,8 +295,6 @@ def _at(cells: Sequence[Any], relation: str, setting: Sequence[Any]) -> list[Any
 def _asks(cell: Mapping[str, Any], question: str) -> bool:
     return bool(cell["question"] == question)
 
-
-MEDIAN = "quantile 0.5"
 
 RATIOS = {
     "median, pure": ((MEDIAN, "error"), "curve, median"),
