@@ -39,10 +39,9 @@ FINEST = 10**6
 """Largest denominator of a probability."""
 
 STRENGTH = 8
-"""A distance of one person in ranks counts as so many in the sensitivity of a quantile."""
+"""A distance of one person in ranks counts as so many in the sensitivity of a quantile.
 
-COUNTED = 2
-"""A secret number of people counts so many times for each: about a tenth of the budget."""
+So a secret number of people, which counts once, takes a seventeenth of the budget."""
 
 
 def within(domain: Domain) -> Any:
@@ -167,7 +166,7 @@ class AskedNumbers:
         if isinstance(self.question, Quantile):
             steps = rows * (replaced if isinstance(self.domain, Segmented) else 1)
             draws = 2 * STRENGTH * len(self.question.probabilities)
-            return Sensitivity(1, steps * (draws + COUNTED * self.noises))
+            return Sensitivity(1, steps * (draws + self.noises))
         top = rows * self.top
         if self.public and not isinstance(self.question, Histogram):
             return Sensitivity(4 * top**2, 2 * top)
