@@ -43,7 +43,7 @@ Every command takes these options:
 |---|---|
 | `--json` | One JSON document instead of tables, even for errors. |
 | `--quiet`, `-q` | No tables and no progress bar. Warnings and errors stay. |
-| `--yes`, `-y` | Go on without asking. |
+| `--yes`, `-y` | Continue without asking. |
 | `--help`, `-h` | The help of the command. |
 
 - **Results** go to stdout. Warnings, errors and progress go to stderr.

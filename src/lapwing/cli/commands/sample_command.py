@@ -42,12 +42,12 @@ def sample(
         typer.Option(
             "--seed",
             metavar="S",
-            help="Seed, at least 0. The same seed gives the same table. Default: a fresh one.",
+            help="Seed, at least 0. The same seed gives the same table. Default: a random one.",
         ),
     ] = None,
     column: Annotated[
         str,
-        typer.Option("--column", "-c", metavar="NAME", help="Name of the column that is written."),
+        typer.Option("--column", "-c", metavar="NAME", help="Name of the column in the table."),
     ] = "value",
     *,
     out: Output,

@@ -34,12 +34,12 @@ def simulate(
         typer.Option(
             "--seed",
             metavar="N",
-            help="Seed of the simulation, at least 0. Default: a fresh one, which is shown.",
+            help="Seed of the simulation, at least 0. Default: a random one, which is shown.",
         ),
     ] = None,
     out: Output,
 ) -> None:
-    """The simulated tally of a known population.
+    """A simulated tally of a known population.
 
     Use it to plan a survey and to compare methods. The tally is drawn from its exact joint
     distribution without making reports, so the time depends on the bins, not on the number of

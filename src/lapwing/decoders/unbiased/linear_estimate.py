@@ -241,9 +241,7 @@ class _Compounds:
     @property
     def center(self) -> Vector:
         """The shares of the cells: float64 [size]."""
-        found = [
-            inverse.matvec(counts / reports) for (_, counts, reports), inverse in self.parts
-        ]
+        found = [inverse.matvec(counts / reports) for (_, counts, reports), inverse in self.parts]
         weighed: Vector = self.weights @ np.array(found) + 1 / self.size
         return weighed
 
@@ -263,9 +261,7 @@ class _Compounds:
         return outputs.through(inverse).scaled(1 / reports)
 
 
-def _compound_symmetric(
-    channel: Channel, tally: CountTally, plug_in: Vector | None
-) -> Uncertainty:
+def _compound_symmetric(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Uncertainty:
     found = _Compounds.of(_parts(channel, tally))
     mass = simplex(found.center) if plug_in is None else plug_in
     noise = _about_reporters(found.covariance(mass), mass, tally.total)

@@ -111,7 +111,9 @@ def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
         if reports
     ]
     whole = [each for each in there if not isinstance(each[0], OwnColumns)]
-    read = [operator.separate_shares(counts / reports, reports) for operator, counts, reports in whole]
+    read = [
+        operator.separate_shares(counts / reports, reports) for operator, counts, reports in whole
+    ]
     known = [UnbiasedShares(*one, tally.total) for one in read if one is not None]
     if len(known) == len(read):
         size = channel.domain.size
