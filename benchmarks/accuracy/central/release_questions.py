@@ -52,6 +52,9 @@ MEDIAN = "quantile 0.5"
 AT_ONCE = 2
 """Processes. No time is measured."""
 
+BESIDE = "1"
+"""The epsilon at which answers are compared with the curve."""
+
 WITH_DELTA = [300, "1"], [3000, "1"]
 """People and epsilons for which answers are measured with delta also."""
 
@@ -78,6 +81,7 @@ def measure(
         beside = [
             pool.submit(_beside, relation, setting, column, releases)
             for relation, setting, column in places
+            if setting[1] == BESIDE
         ]
         cells = [
             pool.submit(_cell, relation, setting, column, question, draws)
@@ -323,8 +327,8 @@ def _section_beside(measured: dict[str, Any], settings: dict[str, Any]) -> list[
     return [
         "Over the whole curve with all of the same budget: geometric mean over columns, and the "
         f"worst of them. {settings['releases']} releases of the curve a column. Medians are "
-        "compared in the columns in which the error or the interval of the curve is wider than a "
-        "bin, and where most answers have a point. The number of these columns is in brackets.",
+        "compared in the columns in which the error or the interval of the curve is more than half "
+        "a bin, and where most answers have a point. The number of these columns is in brackets.",
         table(head, rows, texts=4),
     ]
 
@@ -347,7 +351,7 @@ def _pair(
             return None
     if mine.get(ours) is None or curve.get(theirs) is None:
         return None
-    if question == MEDIAN and curve[theirs] <= LENGTH / curve["bins"]:
+    if question == MEDIAN and curve[theirs] <= LENGTH / curve["bins"] / 2:
         return None
     return float(mine[ours] / curve[theirs])
 
