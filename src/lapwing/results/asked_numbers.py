@@ -159,9 +159,9 @@ class AskedNumbers:
         """How far one person moves the numbers.
 
         For a quantile, this is twice the change of a utility, summed over its draws, plus the
-        change of a secret number of people. Noise of a scale costs that over the scale. Half of the
-        sum of squares over the square of the scale is the cost in zero-concentrated privacy, because
-        a draw of bounded range e costs e^2 / 8 (Cesar and Rogers, 2021).
+        change of a secret number of people. Noise of a scale costs that over the scale. In
+        zero-concentrated privacy it costs half of the squares over the square of the scale. A draw
+        with a bounded range of e costs ``e^2 / 8`` there (Cesar and Rogers, 2021).
         """
         rows = 1 if self.promise.unit is None else self.promise.unit.most
         replaced = 1 + (self.promise.neighbors == "replace-one")
