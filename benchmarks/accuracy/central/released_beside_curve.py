@@ -160,8 +160,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{TABLES} tables of people) over that of the default release of the whole curve with "
             f"all of the same budget ({settings['releases']} releases, each of another table). "
             f"Geometric mean over {len(settings['columns'])} columns, and the worst of them. There "
-            "is no δ unless it is given. Values lie anywhere in their bins. Medians are compared where "
-            "the error or the interval of the curve is more than half a bin, and where most "
+            "is no δ unless it is given. Values lie anywhere in their bins. Medians are compared "
+            "where the error or the interval of the curve is more than half a bin, and where most "
             "answers have a point. The number of these columns is in brackets.",
             table(head, rows, texts=4),
         ]
