@@ -112,7 +112,7 @@ def test_a_draw_has_no_ratio_beyond_what_it_costs(asked, relation, segmented, mo
     for count in range(people, people + 1 + (not numbers.public)):
         for table in tables(count):
             laws[table] = law(draws, np.array(table), shown)
-    largest = 0
+    largest = widest = 0
     for one, other in product(laws, laws):
         rows = (sum(one), sum(other))
         changed = sum(abs(a - b) for a, b in zip(one, other, strict=True))
@@ -123,11 +123,14 @@ def test_a_draw_has_no_ratio_beyond_what_it_costs(asked, relation, segmented, mo
         # A replaced row of one segment costs what one row costs in each of two segments.
         steps = 2 if swapped and segmented else 1
         allowed = exponential_bounds(2 * steps / LEVELS)[0]
-        ratio = max(laws[one][each] / laws[other][each] for each in laws[other])
-        assert ratio <= allowed, (one, other)
+        ratios = [laws[one][each] / laws[other][each] for each in laws[other]]
+        ratio = max(ratios)
+        assert ratio <= allowed and ratio / min(ratios) <= allowed, (one, other)
+        widest = max(widest, math.log(ratio / min(ratios)) * LEVELS / 2 / steps)
         largest = max(largest, math.log(ratio) * LEVELS / 2 / steps)
-    assert largest > 0.55
+    assert largest > 0.55 and widest > 0.9
     rows = (most or 1) * (2 if segmented and relation == "replace-one" else 1)
+    assert numbers.sensitivity.squared == rows**2 * (STRENGTH**2 + (not numbers.public))
     assert numbers.sensitivity.absolute == rows * (2 * STRENGTH + (not numbers.public))
 
 

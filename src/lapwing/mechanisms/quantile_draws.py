@@ -9,6 +9,8 @@ References
 .. [1] F. McSherry, K. Talwar, "Mechanism design via differential privacy", FOCS, 2007.
    doi:10.1109/FOCS.2007.66
 .. [2] J. Gillenwater, M. Joseph, A. Kulesza, "Differentially private quantiles", ICML, 2021.
+.. [3] M. Cesar, R. Rogers, "Bounding, concentrating, and truncating: unifying privacy loss
+   composition for data analytics", ALT, 2021.
 """
 
 from __future__ import annotations
@@ -56,9 +58,11 @@ class QuantileDraws:
     - Secret: the largest distance of all, in steps of the most that one person moves one. Only
       bins in order are chosen from, which do not depend on the people.
 
-    Weights fall with this sum by a factor of at most ``exp(1 / levels)`` a step. So a draw costs
-    twice that over the scale, which
-    `tests/results/test_asked_numbers.py` compares with the exact probabilities on tiny tables.
+    Weights fall with this sum by a factor of at most ``exp(1 / levels)`` a step. So probabilities
+    of two neighbors differ by factors of which the largest and the smallest are at most ``exp(2 /
+    levels)`` apart. `tests/mechanisms/test_quantile_draws.py` compares this with the exact
+    probabilities on tiny tables. Such a draw costs ``2 / levels`` of pure epsilon, or half of the
+    square of ``1 / levels`` in zero-concentrated privacy [3]_.
 
     **Accuracy.** Ends move outward so far that an empty part of the range next to a quantile is
     rarely chosen, even if that is the whole range.
