@@ -61,7 +61,7 @@ EXIT_CODES = (
     ),
     ExitCode(
         3,
-        "bad data: a value, a report or a tally that is not legal",
+        "bad data: a value, a report or a tally that is not valid",
         (DomainError, ReportError, TallyError),
     ),
     ExitCode(
@@ -82,7 +82,7 @@ EXIT_CODES = (
         (OSError, MemoryError, StoreError, EngineError),
     ),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
-    ExitCode(CLOSED_PIPE, "the reader of the output closed it"),
+    ExitCode(CLOSED_PIPE, "the program that read the output closed it"),
     ExitCode(TERMINATED, "stopped by SIGTERM"),
 )
 
