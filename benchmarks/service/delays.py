@@ -38,7 +38,7 @@ QUICK: dict[str, Any] = {
 }
 
 ASKED = 0.050
-"""Asked: seconds within which 99% of the uploads are answered, beside a decode."""
+"""Target: seconds within which 99% of the uploads are answered, beside a decode."""
 
 _KINDS = ("full", "alone", "beside", "nothing")
 

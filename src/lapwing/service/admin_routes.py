@@ -45,7 +45,7 @@ _NEITHER = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
         201: _TERMS,
         200: json_of(
             "It already existed with these terms. A notice in the body replaces the earlier one, "
-            "which is refused (wrong-state) while an epoch can be answered.",
+            "unless an epoch can be answered. Then the request is refused (wrong-state).",
             TermsDocument,
         ),
     },
