@@ -45,8 +45,8 @@ from lapwing.results.rounding import (
 )
 from lapwing.results.signed_estimate import spans_interval
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
-from lapwing.results.uncertainty import UNKNOWN
 from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
+from lapwing.results.uncertainty import UNKNOWN
 
 ASKS = "asks"
 """The entry of a provenance with the questions of a survey. Without one it asks the curve."""

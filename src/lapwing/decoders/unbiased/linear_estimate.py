@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dpocon
 from lapwing.decoders.decoder import warn_when_weak
 from lapwing.decoders.unbiased.unbiased_shares import guessed_shares
 from lapwing.errors import TallyError, UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.operator import OwnColumns, Stacked, dense
@@ -187,7 +187,7 @@ def _about_reporters(covariance: Covariance, mass: Vector, reports: int) -> Cova
     return covariance + sampling.scaled(-1 / reports)
 
 
-Part = tuple[Block, Vector, int]
+Part = tuple[Block, Vector | Whole, int]
 """A block, its counts and how many reports they are of."""
 
 
@@ -229,7 +229,8 @@ class _Compounds:
         if len(self.parts) == 1:
             return np.ones(1)
         precise = np.array([1 / one.variance().mean() for one in self._alike])
-        return precise / precise.sum()
+        weights: Vector = precise / precise.sum()
+        return weights
 
     @property
     def _alike(self) -> list[Covariance]:
@@ -242,9 +243,7 @@ class _Compounds:
     @property
     def center(self) -> Vector:
         """The shares of the cells: float64 [size]."""
-        found = [
-            inverse.matvec(counts / reports) for (_, counts, reports), inverse in self.parts
-        ]
+        found = [inverse.matvec(counts / reports) for (_, counts, reports), inverse in self.parts]
         weighed: Vector = self.weights @ np.array(found) + 1 / self.size
         return weighed
 
@@ -276,7 +275,7 @@ def asked_noise(channel: Channel, mass: Vector, *, people: int) -> Covariance:
 
     channel: Blocks of one value on the diagonal and one elsewhere, on all labels or on asked ones.
     """
-    parts = [
+    parts: list[Part] = [
         (block, np.zeros(block.operator.shape[0]), max(1, round(block.share * people)))
         for block in channel.blocks
     ]

@@ -111,7 +111,7 @@ def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
         if reports
     ]
     whole = [each for each in there if not isinstance(each[0], OwnColumns)]
-    read = [operator.separate_shares(counts / reports, reports) for operator, counts, reports in whole]
+    read = [one.separate_shares(counts / reports, reports) for one, counts, reports in whole]
     known = [UnbiasedShares(*one, tally.total) for one in read if one is not None]
     if len(known) == len(read):
         size = channel.domain.size
