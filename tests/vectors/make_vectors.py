@@ -140,7 +140,7 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         Survey(
             "mode",
             AskedLabels(
-                Categories(["red", "green", "blue", "gray"], missing="category", other="gray"),
+                Categories(["red", "green", "blue", "gray"], missing="category"),
                 1,
                 labels=[1, 4],
             ),

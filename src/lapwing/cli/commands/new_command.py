@@ -294,6 +294,9 @@ def _write_survey(
         document["note"] = rows["bins"] = note
     if isinstance(randomizer, MultiscaleWave) and known.like is not None:
         rows["components"] = components_text(randomizer, chosen_by=str(known.like))
+    asks = survey.questions or known.like is not None
+    if asks and isinstance(randomizer, MultiscaleWave | AskedLabels):
+        tables = [components_table(randomizer)]
     out.show(document, facts(rows | {"written": str(output)}), *tables)
 
 

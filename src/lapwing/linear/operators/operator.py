@@ -486,7 +486,8 @@ class OwnColumns(Operator):
         return product
 
     def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.rmatmat(r)[self.cell]
+        read: NDArray[np.float64] = self.inner.rmatmat(r)[self.cell]
+        return read
 
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         product: NDArray[np.float64] = self.inner._matvec(self.cell_totals(x.reshape(-1)))
