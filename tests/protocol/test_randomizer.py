@@ -130,6 +130,7 @@ MORE = {
 """What a randomizer shows beside its fields and what all randomizers show."""
 
 LONG = {
+    "asked-labels",
     "square-wave",
     "wavelet",
     "prefix-hashing",
