@@ -45,8 +45,7 @@ from lapwing.results.rounding import (
 )
 from lapwing.results.signed_estimate import spans_interval
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
-from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
-from lapwing.results.uncertainty import UNKNOWN
+from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of, unknown_symbols
 
 ASKS = "asks"
 """The entry of a provenance with the questions of a survey. Without one it asks the curve."""
@@ -265,17 +264,11 @@ def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, 
         here, where the shares of all of them are known.
     """
     if not asks:
-        known = not (result.domain.ordered or has_unknown(result))
+        known = not (result.domain.ordered or unknown_symbols(result).any())
         curve = known or asks_curve(result.provenance)
         return () if curve else asked_in(result.provenance)
     asked = tuple(map(read, asks))
     return () if asked == (Curve(),) else asked
-
-
-def has_unknown(result: Any) -> bool:
-    """Return whether nothing is known of the shares of some labels but their sum."""
-    uncertainty = result.uncertainty
-    return uncertainty is not None and bool(uncertainty.noise.diagonal.max() >= UNKNOWN / 2)
 
 
 def withheld(result: Any, asked: Question) -> bool:
