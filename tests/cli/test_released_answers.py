@@ -52,7 +52,7 @@ def test_what_was_not_asked_is_refused(done: Program, lapwing: Program) -> None:
     released(done, "q.json", "--ask", "mean")
     for words, said in (
         (("answer", "q.json", "--ask", "share above 3"), "It answers 'mean'"),
-        (("answer", "q.json", "--quantile", "0.5"), "Use --ask and one of 'mean'"),
+        (("answer", "q.json", "--quantile", "0.5"), "Use --ask with one of 'mean'"),
         (("release", "v.csv", "--shares", "1", "-o", "r.json", *DOMAIN, *PROMISE), "--shares"),
     ):
         refused = lapwing(*words)

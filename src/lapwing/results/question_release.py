@@ -184,7 +184,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     standing : {"seeded"} or None
         That its noise came from a seed. Default: None.
     digests : sequence of str
-        Of a sum: as of :class:`lapwing.Release`. Default: empty.
+        As of :class:`lapwing.Release`. Default: computed.
 
     See Also
     --------
@@ -229,7 +229,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
             raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both. It would count its people twice")
-        self._check_digests(len(names))
+        self._check_digests(names)
         if not self.parts:
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:
