@@ -299,6 +299,24 @@ class ReleasePart(Declared, FromFields):
                 "standing", "must be 'stated' for another library's counts, and for no others"
             )
 
+    @classmethod
+    def list_of(cls, documents: Sequence[Any]) -> list[Self]:
+        """Return the parts of documents. What the parts of a large sum share is read once."""
+        shared: dict[str, Self] = {}
+        found = []
+        for document in documents:
+            own, rest = {}, document
+            if isinstance(document, dict) and document.keys() >= {"identifier", "people"}:
+                own = {name: document[name] for name in ("identifier", "people")}
+                rest = {name: document[name] for name in document if name not in own}
+            key = repr(rest)  # which distinguishes 1, 1.0 and True
+            if own and key in shared:
+                found.append(replace(shared[key], **own))
+            else:
+                found.append(cls.from_document(document))
+                shared[key] = found[-1]
+        return found
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(SummedRelease, Stored):
@@ -654,7 +672,7 @@ class Release(SummedRelease, Stored):
                 mechanism,
                 domain,
                 np.array(answers, dtype=np.int64),
-                [ReleasePart.from_document(part) for part in parts],
+                ReleasePart.list_of(parts),
                 choices,
                 groups,
                 document.get("digests", ()),
