@@ -49,9 +49,9 @@ CHANCE = 1e-9
 class SummedRelease(Summed):
     """Base class of releases whose sums identify each release by its numbers.
 
-    A copy under another identifier has the same numbers, so it is not added again. Of few numbers
-    two releases may agree by chance. So the digest of a release of few numbers is also of its
-    identifier, and the release holds it: a copy whose identifier alone was edited does not load.
+    A copy under another identifier has the same numbers, so it is not added again. Two releases of
+    few numbers may agree by chance, so their digests include the identifier. The release stores
+    this digest: a copy whose identifier alone was edited does not load.
     """
 
     digests: Sequence[str]
