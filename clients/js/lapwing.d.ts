@@ -230,7 +230,7 @@ export class Batch {
 }
 
 export class LapwingError extends Error {}
-/** A value that the survey's domain has no symbol for. */
+/** A value that is not in the survey's domain. */
 export class DomainError extends LapwingError {}
 /** A survey whose numbers violate its guarantee, or whose guarantee is weaker than accepted. */
 export class PrivacyError extends LapwingError {}
