@@ -27,9 +27,9 @@ _STARTING = 2.0
 """Seconds until the hostile clients have been imported, which takes a processor by itself."""
 
 ASKED_TIMES = 4.0
-"""Asked: the 99th percentile of `/healthz` beside them, as a multiple of an idle collector's."""
+"""Target: the 99th percentile of `/healthz` beside them, as a multiple of an idle collector's."""
 ASKED_MEGABYTES = 300
-"""Asked: megabytes in memory at most."""
+"""Target: megabytes in memory at most."""
 
 
 def measure(*, seconds: float, rounds: int, rate: float, connections: int) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"the largest size that is read. They sent {sent}.",
             table(["`/healthz` of", "median", "99%"], rows),
             f"The 99th percentile is {times:.1f} times that of an idle collector, "
-            f"{ASKED_TIMES:g} asked: {'reached' if times <= ASKED_TIMES else '**missed**'}. "
+            f"target {ASKED_TIMES:g}: {'reached' if times <= ASKED_TIMES else '**missed**'}. "
             f"Memory: {measured['before']:.0f} MB before, {held:.0f} MB at its largest, "
             f"{ASKED_MEGABYTES} MB asked: "
             f"{'reached' if held <= ASKED_MEGABYTES else '**missed**'}.",

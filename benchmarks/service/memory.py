@@ -18,7 +18,7 @@ FULL: dict[str, Any] = {"reports": 100_000_000, "symbols": 1024, "parts": 20, "c
 QUICK: dict[str, Any] = {"reports": 2_000_000, "symbols": 1024, "parts": 4, "connections": 4}
 
 ASKED = 300
-"""Asked: megabytes in memory, while it counts and after."""
+"""Target: megabytes in memory, while it counts and after."""
 FLAT = 1.1
 """Asked to be flat: the second half of the run, at its largest, as a multiple of the first."""
 

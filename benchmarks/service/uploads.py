@@ -21,15 +21,15 @@ FULL: dict[str, Any] = {"symbols": 1024, "connections": 32, "seconds": 3.0, "rou
 QUICK: dict[str, Any] = {"symbols": 1024, "connections": 32, "seconds": 0.5, "rounds": 2}
 
 ASKED_CPU = 110e-6
-"""Asked: CPU seconds of the server for an upload of one report, all its threads together."""
+"""Target: CPU seconds of the server for an upload of one report, all its threads together."""
 ASKED_GROUP = 10
-"""Asked: such uploads that share a sync, on average."""
+"""Target: such uploads that share a sync, on average."""
 ASKED_SHARE = 0.4
-"""Asked: uploads in a second, as a share of the requests for nothing in the same minute..."""
+"""Target: uploads in a second, as a share of the requests for nothing in the same minute..."""
 ENOUGH_SYNCS = 1000
 """... where the disk can be brought up to date so often in a second."""
 ASKED_REPORTS = 250_000
-"""Asked: durable reports in a second, in batches of 100."""
+"""Target: durable reports in a second, in batches of 100."""
 
 BATCH = 100
 

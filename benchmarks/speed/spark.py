@@ -32,7 +32,7 @@ FULL: dict[str, Any] = {
 QUICK: dict[str, Any] = {"sizes": [[2_000_000, 2], [2_000_000, 8]], "bins": 1024, "rounds": 2}
 
 ASKED = 1.1
-"""Asked: at most so many times the CPU of reading alone."""
+"""Target: at most so many times the CPU of reading alone."""
 
 _PEOPLE = 100_000
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -213,7 +213,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ]
     worst = max(one["ratio"]["ratio"] for one in measured["sizes"])
     reached = (
-        "All that is asked is reached."
+        "All targets are met."
         if worst <= ASKED
         else (f"**Asked is at most {ASKED} times reading alone; the worst is {figure(worst)}.**")
     )

@@ -22,7 +22,7 @@ FULL: dict[str, Any] = {"pairs": 25, "commands": 7, "bins": 1024}
 QUICK: dict[str, Any] = {"pairs": 3, "commands": 2, "bins": 1024}
 
 ASKED = 1.3
-"""Asked: the import, as a multiple of the one it stands beside."""
+"""Target: the import, as a multiple of the one it stands beside."""
 
 IMPORTS = {
     "lapwing": "import lapwing",
@@ -125,7 +125,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         f"Fresh processes, {settings['pairs']} pairs in alternation, files in the disk cache; the "
         "time of the import statement alone, without the interpreter's start.",
         table(
-            ["", "CPU", "wall", "ratio, median of pairs", "asked"],
+            ["", "CPU", "wall", "ratio, median of pairs", "target"],
             [
                 ["`" + IMPORTS["scipy"] + "`", *_cells(imports["scipy"]), "1", "–"],
                 ["`" + IMPORTS["lapwing"] + "`", *_cells(imports["lapwing"]), ratio, f"{ASKED:g}"],
@@ -142,7 +142,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             ],
         ),
         f"The import costs {ratio} times the other in CPU seconds and {wall['ratio']:.2f} ± "
-        f"{wall['standard_error']:.2f} by the clock; {ASKED:g} asked: {reached}. A name's file is "
+        f"{wall['standard_error']:.2f} by the clock; target {ASKED:g}: {reached}. A name's file is "
         "read when the name is first used, with what it needs in turn: the other rows.",
     ]
     if measured["commands"] is None:

@@ -27,9 +27,9 @@ FULL: dict[str, Any] = {"bins": 1024, "people": 100_000, "rounds": 10, "demos": 
 QUICK: dict[str, Any] = {"bins": 256, "people": 10_000, "rounds": 2, "demos": 1}
 
 ASKED_RATIO = 1.1
-"""Asked: wall time under load, as a multiple of that with one thread under the same load."""
+"""Target: wall time under load, as a multiple of that with one thread under the same load."""
 ASKED_DEMO = 5.0
-"""Asked: wall seconds of the demo under load, installed."""
+"""Target: wall seconds of the demo under load, installed."""
 
 _BUSY = "while True: pass"
 
@@ -140,7 +140,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "in alternation.",
         table(["", "wall, median", "wall, largest", "CPU, median"], rows),
         f"The ratio of the walls is {ratio['ratio']:.2f} ± {ratio['standard_error']:.2f}; "
-        f"{ASKED_RATIO:g} asked: {reached}.",
+        f"target {ASKED_RATIO:g}: {reached}.",
     ]
     if measured["demo"] is not None:
         largest = measured["demo"]["max"]
@@ -148,6 +148,6 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         parts.append(
             f"`examples/demo.py` under the same load, {settings['demos']} times: "
             f"{seconds(measured['demo']['median'])} by the clock, at most {seconds(largest)}; "
-            f"{ASKED_DEMO:g} s asked: {reached}."
+            f"target {ASKED_DEMO:g} s: {reached}."
         )
     return "\n\n".join(parts)

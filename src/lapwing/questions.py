@@ -778,7 +778,7 @@ def check_answerable(asked: Question, domain: Any) -> None:
                     f"'{asked}' must name a value from {low} to {high}, or ask for the share "
                     "above a value"
                 )
-    elif not domain.ordered:
+    elif not (domain.ordered or (isinstance(asked, Curve) and domain.name == "categories")):
         raise ArgumentError(f"{asked} is for numbers. For labels, ask Share(label=...)")
     if isinstance(asked, Quantile) and domain.circular:
         raise ArgumentError(

@@ -198,8 +198,8 @@ def series_in(folder: Path) -> None:
     [
         (4, "24 bins", (*ASK[:5], "24", *ASK[6:], "--like", "last.json")),
         (4, "a, b, c", ("--categories", "a,b,c", "--epsilon", "1", "--like", "last.json")),
-        (4, "It is a series", (*ASK, "--like", "series.json")),
-        (4, "It is a survey", (*ASK, "--like", "survey.json")),
+        (4, "it is a series", (*ASK, "--like", "series.json")),
+        (4, "it is a survey", (*ASK, "--like", "survey.json")),
         (4, "broken.json", (*ASK, "--like", "broken.json")),
         (4, "empty.csv is empty", (*ASK, "--like", "empty.csv")),
         (3, "header.csv", (*ASK, "--like", "header.csv")),
@@ -217,7 +217,7 @@ def series_in(folder: Path) -> None:
         ),
         (
             2,
-            "--column and --count-column must be two",
+            "--column and --count-column must be different",
             (*ASK, "--like", "values.csv", "-c", "age", "--count-column", "age"),
         ),
         (2, "Add --like", (*ASK, "-c", "age")),

@@ -104,6 +104,7 @@ MORE = {
     "haar-hadamard": {"groups"},
     "multiscale-wave": {"groups"},
     "multiscale-boxes": {"groups", "hybrid_grids"},
+    "asked-labels": {"groups"},
     "wavelet": {"groups"},
     "prefix-hashing": {"groups", "log_channel"},
     "linear-hashing": {"log_channel", "total_variation"},
@@ -129,6 +130,7 @@ MORE = {
 """What a randomizer shows beside its fields and what all randomizers show."""
 
 LONG = {
+    "asked-labels",
     "square-wave",
     "wavelet",
     "prefix-hashing",

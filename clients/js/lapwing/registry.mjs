@@ -185,6 +185,28 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     );
   },
 
+  "asked-labels": ({ asked, derived, domain, odds }) => {
+    requireKnobs(asked, ["labels", "share"]);
+    requireOrder(domain, false);
+    const { labels, share } = asked;
+    const { size } = domain;
+    demand(size >= 3 && size <= MOST_ELEMENTS, "asked labels are of 3 to 2^16 categories");
+    demand(
+      Array.isArray(labels) &&
+        labels.length >= 1 &&
+        labels.length <= size - 2 &&
+        labels.every((label, i) => isWhole(label, i && labels[i - 1] + 1, size - 1)),
+      "labels must be numbers of categories that increase, and leave two",
+    );
+    demand(isShare(share), "share must be a number in (0, 1]");
+    const all = share < 1;
+    const groups = groupsOf(derived, all ? 2 : 1);
+    const made = [setPart(groups[0], labels.length + 1, odds, BITS_OF_CELLS)];
+    if (all) made.push(setPart(groups[1], size, odds, BITS_OF_CELLS));
+    const cellOf = (symbol) => (labels.includes(symbol) ? labels.indexOf(symbol) : labels.length);
+    return mixture(derived, domain, made, all ? [share, 1 - share] : [1], [cellOf]);
+  },
+
   "box-wave": ({ asked, derived, domain, odds }) => {
     requireKnobs(asked, ["widths"]);
     requirePair(domain);

@@ -56,7 +56,7 @@ EXIT_CODES = (
     ExitCode(UNEXPECTED, "unexpected: a defect in lapwing"),
     ExitCode(
         USAGE,
-        "wrong usage: an unknown command or option, an argument out of its range",
+        "wrong usage: an unknown command or option, or an argument out of its range",
         (ArgumentError, UnsupportedChannelError, NotStoredError),
     ),
     ExitCode(
@@ -71,13 +71,13 @@ EXIT_CODES = (
     ),
     ExitCode(
         5,
-        "refused: a privacy guarantee would not hold, or would be empty (epsilon 0)",
+        "refused: a privacy guarantee would not hold, or is impossible (an epsilon of 0)",
         (PrivacyError,),
     ),
     ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
     ExitCode(
         7,
-        "the system: a file, database or cluster is missing, forbidden or unsuitable, or "
+        "the system: a file, database or cluster is absent, not accessible or unsuitable, or "
         "memory ran out",
         (OSError, MemoryError, StoreError, EngineError),
     ),

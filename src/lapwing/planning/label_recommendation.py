@@ -88,9 +88,9 @@ def options(domain: Domain, epsilon: Any) -> list[Option]:
     size = domain.size
     found = []
     if size <= LARGEST_TABLE:
-        found.append(_randomized_response(RandomizedResponse(domain, epsilon)))
+        found.append(option_of(RandomizedResponse(domain, epsilon)))
     if 2 < size <= LARGEST_REPORT and optimal_size(size, epsilon) > 1:
-        found.append(_subset_selection(SubsetSelection(domain, epsilon)))
+        found.append(option_of(SubsetSelection(domain, epsilon)))
     if size <= LARGEST_TABLE // 2:
         # Some have more outputs than can be counted.
         with suppress(DomainError):
@@ -102,14 +102,10 @@ def options(domain: Domain, epsilon: Any) -> list[Option]:
     return found
 
 
-def _randomized_response(made: RandomizedResponse) -> Option:
+def option_of(made: Randomizer) -> Option:
+    """Return the option of randomized response or subset selection."""
     noise = _pure(*_operator(made).compound)
-    return Option(made, *noise, fixed_total=True, seconds=(1e-8, _decoding(made)))
-
-
-def _subset_selection(made: SubsetSelection) -> Option:
-    noise = _pure(*_operator(made).compound)
-    each = 6e-10 * made.report_width
+    each = 1e-8 if made.name == RandomizedResponse.name else 6e-10 * made.report_width
     return Option(made, *noise, fixed_total=True, seconds=(each, _decoding(made)))
 
 

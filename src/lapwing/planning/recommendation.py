@@ -59,14 +59,20 @@ from lapwing.planning.label_recommendation import (
     LABEL_LIMIT,
     categorical_choice,
     least_variance,
+    option_of,
+    populations,
+    predicted_errors,
     simulated_gaps,
 )
 from lapwing.planning.pair_recommendation import DISTANCE, recommend_pairs
 from lapwing.planning.planned_parts import planned_parts
 from lapwing.planning.question_design import (
+    QuestionDesign,
+    label_errors,
     predicted_distances,
     question_design,
     question_errors,
+    symbol_of,
 )
 from lapwing.planning.simulation import KINDS, Column, reference_family, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
@@ -76,7 +82,8 @@ from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import symbol_places
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.questions import Question, label_of, read_questions
+from lapwing.questions import Curve, Question, Share, read_questions
+from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
@@ -395,9 +402,14 @@ def _for_questions(
     seed: int,
 ) -> Recommendation:
     """Return the recommendation for questions."""
+    given = [name for name, value in rest.items() if value not in (None, "typical", False)]
     design = question_design(domain, epsilon, questions, users=users or 1)
+    if given and design.labels is not None:
+        design = replace(design, labels=None, reason=f"{given[0]} is about all labels.")
     if isinstance(like, Distribution):
         like = masses_on(like, design.domain)
+    if design.labels is not None:
+        return _of_asked_labels(design, questions, users=users or 1, like=like, seed=seed)
     if design.components is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # it was given
@@ -413,7 +425,6 @@ def _for_questions(
         error = with_questions(found.expected_error, questions, like)
         reason = f"{found.reason} {design.reason}".rstrip()
         return replace(found, questions=questions, expected_error=error, reason=reason)
-    given = [name for name, value in rest.items() if value not in (None, "typical", False)]
     if given:
         raise ArgumentError(
             f"{given[0]} is about the whole curve, but other questions are asked. "
@@ -431,6 +442,25 @@ def _for_questions(
     )
 
 
+def _of_asked_labels(
+    design: QuestionDesign, questions: tuple[Question, ...], *, users: int, like: Any, seed: int
+) -> Recommendation:
+    """Return the recommendation of asked labels. Distances are those of all labels, if asked."""
+    randomizer = design.labels
+    assert randomizer is not None
+    known: dict[str, ErrorByKind] = {}
+    if Curve() in questions:
+        laws = populations(randomizer.domain.size) if like is None else _masses(design.domain, like)
+        every = option_of(randomizer.groups[-1].randomizer)
+        reporting = max(1, round((1 - randomizer.share) * users))
+        known = predicted_errors(every, reporting, laws=laws, seed=seed)
+    error = ExpectedError(randomizer, users, known, "simulation" if known else "formula")
+    error = with_questions(error, questions, like)
+    return Recommendation(
+        randomizer, recommended_decoder(randomizer), error, design.reason, questions
+    )
+
+
 def with_questions(
     found: ExpectedError, questions: Sequence[Question], like: Distribution | ArrayLike | None
 ) -> ExpectedError:
@@ -441,15 +471,19 @@ def with_questions(
     """
     domain, people = found.method.domain, found.people
     errors: dict[str, ErrorByKind] = {}
-    if domain.ordered:
+    if isinstance(found.method, AskedLabels):
+        masses = populations(domain.size) if like is None else _masses(domain, like)
+        predicted = label_errors(found.method, questions, masses, users=people)
+        errors = {text: ErrorByKind(by_kind) for text, by_kind in predicted.items()}
+    elif domain.ordered:
         columns = _masses(domain, like)
         predicted = question_errors(found.method, questions, columns, users=people)
         errors = {text: ErrorByKind(by_kind) for text, by_kind in predicted.items()}
     elif like is not None and domain.size <= LABEL_LIMIT:
         gaps = simulated_gaps(found.method, people, _masses(domain, like)["like"], seed=0)
         for each in questions:
-            (symbol,) = domain.index([label_of(str(each.label), domain, name="label")])  # type: ignore[union-attr]
-            error = float(np.sqrt(np.mean(gaps[:, symbol] ** 2)))
+            of = symbol_of(each, domain) if isinstance(each, Share) else slice(None)
+            error = float(np.sqrt(np.mean(gaps[:, of] ** 2)))
             errors[str(each)] = ErrorByKind({"like": error})
     elif "mean_squared_error" in found:
         squared = found["mean_squared_error"].by_kind

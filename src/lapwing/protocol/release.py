@@ -299,6 +299,24 @@ class ReleasePart(Declared, FromFields):
                 "standing", "must be 'stated' for another library's counts, and only for them"
             )
 
+    @classmethod
+    def list_of(cls, documents: Sequence[Any]) -> list[Self]:
+        """Return the parts of documents, reading once what the parts of a large sum share."""
+        shared: dict[str, Self] = {}
+        found = []
+        for document in documents:
+            own, rest = {}, document
+            if isinstance(document, dict) and document.keys() >= {"identifier", "people"}:
+                own = {name: document[name] for name in ("identifier", "people")}
+                rest = {name: document[name] for name in document if name not in own}
+            key = repr(rest)  # which distinguishes 1, 1.0 and True
+            if own and key in shared:
+                found.append(replace(shared[key], **own))
+            else:
+                found.append(cls.from_document(document))
+                shared[key] = found[-1]
+        return found
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(SummedRelease, Stored):
@@ -323,8 +341,8 @@ class Release(SummedRelease, Stored):
         Number of parts in each group, in the order of the parts. The parts of one group may be of
         the same people, those of two groups are of different people. Default: each part is a group.
     digests : sequence of str
-        Of a sum: 32 hex digits for each release in it that no other equals by chance. A copy under
-        another identifier is known by them. Default: empty.
+        32 hex digits for each release of a sum, or for one of few numbers. A copy under another
+        identifier is known by them. Default: computed.
 
     See Also
     --------
@@ -392,7 +410,7 @@ class Release(SummedRelease, Stored):
                 "or more",
             )
         object.__setattr__(self, "groups", groups)
-        self._check_digests(len(self.parts))
+        self._check_digests([part.identifier for part in self.parts])
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
             raise MismatchError(
@@ -654,7 +672,7 @@ class Release(SummedRelease, Stored):
                 mechanism,
                 domain,
                 np.array(answers, dtype=np.int64),
-                [ReleasePart.from_document(part) for part in parts],
+                ReleasePart.list_of(parts),
                 choices,
                 groups,
                 document.get("digests", ()),

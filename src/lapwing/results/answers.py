@@ -99,7 +99,7 @@ from lapwing.results.symbols import (
     missing_unseen,
     values_of,
 )
-from lapwing.results.unanswered import reason_of, without_numbers
+from lapwing.results.unanswered import reason_of, unknown_symbols, without_numbers
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:
@@ -310,15 +310,18 @@ def _range_errors(result: Any, *, level: float, target: Target) -> RangeErrors |
 
 def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
     band = result._shown_band(**request.how)
+    unknown = unknown_symbols(result)
+    mass = np.where(unknown, 0.0, result.mass)
     return {
         **_head(result, band, request),
         "kind": "labels",
         "missing": missing_row(result, **request.how),
         "share_in_band": share_in_band(result, **request.how),
-        "labels": result.domain.size,
+        "labels": int((~unknown).sum()),
         "shares": [
             {"label": label, "share": share, **ends}  # type: ignore[typeddict-item]
-            for label, share, ends in largest_rows(result.domain, result.mass, band)
+            for label, share, ends in largest_rows(result.domain, mass, band)
+            if not (unknown.any() and (ends["low"], ends["high"]) == (0, 1))
         ],
     }
 
@@ -734,9 +737,10 @@ def _atom(atom: Any, domain: Domain) -> AtomRow:
     row: AtomRow = asdict(atom)  # type: ignore[assignment]
     if domain.open_ended:
         lowest = atom.left == domain.left[0]
-        word = open_end(domain, 0 if lowest else domain.left.size - 1)
-        if word is not None and (lowest or atom.right == domain.right[-1]):
-            row["open"] = word
+        if lowest or atom.right == domain.right[-1]:
+            word = open_end(domain, 0 if lowest else domain.left.size - 1)
+            if word is not None:
+                row["open"] = word
     unit = domain.unit
     return row if unit == "number" else row | {"text": to_text(float(atom.left), unit=unit)}
 

@@ -45,7 +45,7 @@ from lapwing.results.rounding import (
 )
 from lapwing.results.signed_estimate import spans_interval
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
-from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
+from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of, unknown_symbols
 
 ASKS = "asks"
 """The entry of a provenance with the questions of a survey. Without one it asks the curve."""
@@ -261,10 +261,11 @@ def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, 
     asks: The questions. None: those of the survey.
 
     returns: Empty where the curve is asked, alone or by the survey. Also of labels, unless asked
-        here: the shares of all of them are as well known.
+        here, where the shares of all of them are known.
     """
     if not asks:
-        curve = not result.domain.ordered or asks_curve(result.provenance)
+        known = not (result.domain.ordered or unknown_symbols(result).any())
+        curve = known or asks_curve(result.provenance)
         return () if curve else asked_in(result.provenance)
     asked = tuple(map(read, asks))
     return () if asked == (Curve(),) else asked
@@ -293,6 +294,9 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
         return [(value, *(interval or (None, None)), NO_MIDDLE if value is None else None)]
     if isinstance(asked, Quantile):
         return [_quantile(result, each, how) for each in asked.probabilities]
+    if not domain.ordered:
+        missing = [] if domain.missing_index is None else [None]
+        return [_label_share(result, label, how) for label in [*domain.listed, *missing]]
     columns = cdf_columns(result, result.confidence_band(**how))
     return [(*each, None) for each in zip(*columns.values(), strict=True)]
 

@@ -44,8 +44,8 @@ _NEITHER = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
     answers={
         201: _TERMS,
         200: json_of(
-            "It already existed with these terms. A notice in the body replaces the earlier "
-            "one. This is refused (wrong-state) while an epoch can be answered.",
+            "It already existed with these terms. A notice in the body replaces the earlier one, "
+            "unless an epoch can be answered. Then the request is refused (wrong-state).",
             TermsDocument,
         ),
     },

@@ -286,13 +286,10 @@ def _show_released(
     out: Output,
 ) -> None:
     """Show the answers of a release of answers."""
-    if not asked.ask or how["target"] != "empirical":
+    if not asked.ask:
         said = ", ".join(f"'{each}'" for each in answers.release.questions)
-        raise ArgumentError(
-            f"{name} contains released answers about the people in the data only. Use --ask "
-            f"with one of {said}"
-        )
-    shown = released_answers(answers, name, level=how["level"], asked=asked.ask, segment=segment)
+        raise ArgumentError(f"{name} contains released answers. Use --ask with one of {said}")
+    shown = released_answers(answers, name, asked=asked.ask, segment=segment, **how)
     written.write(shown.rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **shown.document, "output": output}, *shown.tables)

@@ -38,7 +38,7 @@ from lapwing.planning.release_choice import mechanism_text
 from lapwing.planning.release_defaults import mechanism_choice, release_bins
 from lapwing.planning.release_questions import expected_answers
 from lapwing.planning.simulation import KINDS
-from lapwing.privacy.exact_numbers import Epsilon, exact_delta
+from lapwing.privacy.exact_numbers import Delta, Epsilon, exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
@@ -74,7 +74,9 @@ class PromiseOptions:
     )
     epsilon: str | None = option(f"Privacy parameter, {requirement(Epsilon)}.", "NUMBER")
     delta: str = option(
-        "With --epsilon, in [0, 1). 0 is pure differential privacy.", "NUMBER", default="0"
+        f"With --epsilon, {requirement(Delta)}. 0 is pure differential privacy.",
+        "NUMBER",
+        default="0",
     )
     mu: str | None = option("Instead of --epsilon: Gaussian differential privacy.", "NUMBER")
     rho: str | None = option(

@@ -22,6 +22,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.domains.product import Product
 from lapwing.questions import read_questions
+from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.distribution import Distribution
 from lapwing.results.rounding import count_text, exact_text, percent
@@ -159,10 +160,17 @@ def components_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
     return f"chosen by {chosen_by}"
 
 
-def components_table(randomizer: MultiscaleWave) -> Table:
+def components_table(randomizer: MultiscaleWave | AskedLabels) -> Table:
     """Return the table of the mixture components: a row for each."""
+    parts: list[tuple[str, Any, float]]
+    if isinstance(randomizer, AskedLabels):
+        parts = [("asked labels", len(randomizer.labels) + 1, randomizer.share)]
+        if randomizer.share < 1:
+            parts.append(("all labels", randomizer.domain.size, 1 - randomizer.share))
+    else:
+        parts = [*(randomizer.components or ())]
     rows = [
         [kind, exact_text(len(size) if isinstance(size, tuple) else size), percent(share)]
-        for kind, size, share in randomizer.components or ()
+        for kind, size, share in parts
     ]
     return grid("mixture components", ["component", "width or cells", "people"], rows)
