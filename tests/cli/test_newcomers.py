@@ -40,7 +40,8 @@ WRONG = [
     ("verify survey.json --budget nine", "--budget must be greater than 0 and at most 24, got 'n"),
     ("verify survey.json --rounds 3", "--rounds needs the limit of one person. Add --budget"),
     ("tally survey.json r.lwr -o t.json --segment-minimum 5", "--segment-minimum is the smallest"),
-    (f"{DECODE} --decoder expectation-maximization --set strength=3", "--set strength belongs to "
+    (f"{DECODE} --decoder expectation-maximization --set strength=3", "--set strength is a "
+    "setting of "
      "the smoothing. Also pass --set smoothed=True"),
     ("series survey.json tally.json --watch w.json --so-far", "--watch takes one week at a time"),
     ("answer result.json --from 5 --before 1", "--from must not be greater than --before, got 5"),

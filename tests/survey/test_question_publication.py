@@ -152,7 +152,7 @@ def test_nothing_is_paid_where_exact_counts_are_too_coarse(tmp_path):
     lw.Ledger(lw.Guarantee(3, 0, "replace-one", "central")).save(path)
     counts = ExactCounts.of_values(VALUES, lw.Interval(0, 100, bins=64))
     for asked in ("mean", "share above 33", "histogram bins 7"):
-        with pytest.raises(ArgumentError, match=r"needs the values|is not at an edge"):
+        with pytest.raises(ArgumentError, match=r"needs the values|is not at a bin edge"):
             lw.release(counts, neighbors="replace-one", epsilon=1, questions=[asked], ledger=path)
     assert not lw.Ledger.load(path).entries
 
@@ -204,12 +204,12 @@ def test_a_curve_of_something_else_is_refused():
         lw.Release.sum_of(half, people="same"),
     ]
     for other in others:
-        with pytest.raises(FormatError, match="the curve must be of the same"):
+        with pytest.raises(FormatError, match="the curve must have the same"):
             QuestionRelease.from_document(document | {"curve": other.to_document()})
     drawn = curve(rng=seeded(1)).to_document()
     with pytest.raises(FormatError, match="must state the same verification"):
         QuestionRelease.from_document(document | {"curve": drawn})
-    with pytest.raises(FormatError, match="32 lower-case hex"):
+    with pytest.raises(FormatError, match="32 lowercase hex"):
         QuestionRelease.from_document(document | {"identifiers": ["a"]})
     parts = [document["parts"][0] | {"question": {"question": "curve"}}]
     with pytest.raises(FormatError, match="the curve has no numbers"):
@@ -218,10 +218,10 @@ def test_a_curve_of_something_else_is_refused():
 
 def test_what_is_refused_before_anything_is_drawn():
     cases = [
-        ({"questions": ["curve"]}, "without questions"),
+        ({"questions": ["curve"]}, "leave out the questions"),
         ({"questions": ["mean"], "mechanism": "prefix-sums"}, "are for the curve"),
         ({"questions": ["share above 200"]}, "beyond the range"),
-        ({"questions": None, "shares": [1]}, "shares belong to questions"),
+        ({"questions": None, "shares": [1]}, "shares are for questions"),
         ({"domain": lw.Categories(["a"]), "questions": ["mean"]}, "for numbers"),
     ]
     for given, message in cases:
@@ -230,9 +230,9 @@ def test_what_is_refused_before_anything_is_drawn():
     with pytest.raises(ArgumentError, match="a mean needs the values"):
         counts = lw.protocol.ExactCounts.of_values(VALUES, lw.Interval(0, 100, bins=10))
         lw.release(counts, epsilon=1, neighbors="replace-one", questions=["mean"])
-    with pytest.raises(ArgumentError, match="their draw fixes it"):
+    with pytest.raises(ArgumentError, match="fixed when they were drawn"):
         published().answer("quantile 0.5", level=0.9)
-    with pytest.raises(ArgumentError, match="does not show how far a sample"):
+    with pytest.raises(ArgumentError, match="does not show the sampling error"):
         published().answer("mean", target="population")
     with pytest.raises(PrivacyError, match="neighbors"):
         lw.release(VALUES, AGES, epsilon=1, questions=["mean"])

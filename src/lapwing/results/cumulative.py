@@ -321,7 +321,7 @@ class Cumulative:
 
     def _require_circle(self, what: str) -> Circle:
         if self.circle is None:
-            raise ArgumentError(f"{what} is for a circle, and this is a line. Leave it out")
+            raise ArgumentError(f"{what} is only for a circular domain. Leave it out")
         return self.circle
 
     def quantile(self, probabilities: ArrayLike, *, start: float | None = None) -> Vector:

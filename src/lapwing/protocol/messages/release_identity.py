@@ -62,7 +62,7 @@ class SummedRelease(Summed):
         texts = all(isinstance(each, str) and IDENTIFIER.fullmatch(each) for each in digests)
         if not texts or len(set(digests)) < len(digests) or len(digests) > len(identifiers):
             raise MismatchError(
-                "the digests must be 32 lower-case hex digits each, at most one for each release "
+                "the digests must be 32 lowercase hex digits each, at most one for each release "
                 "of a sum, all different"
             )
         if len(identifiers) == 1:
@@ -101,7 +101,7 @@ def digests_of_sum(one: SummedRelease, other: SummedRelease) -> tuple[str, ...]:
     ours, theirs = one.known_digests, other.known_digests
     if {*ours} & {*theirs}:
         raise MismatchError(
-            "the same numbers are in both, under two identifiers. They are copies of one "
-            "release, whose people would count twice. Add it once"
+            "both have the same numbers under two identifiers, so they are copies of one "
+            "release. Its people would count twice. Add it once"
         )
     return (*ours, *theirs)
