@@ -538,10 +538,6 @@ class ReportCounter:
         """Mark what is counted as made of reports of this standing."""
         self._standing = weakest_standing(self._standing, standing)
 
-    def add_counted(self, counted: ReportCount) -> None:
-        """Add what was counted before."""
-        self._before += counted
-
     def result(self) -> ReportCount:
         """Return what was counted so far."""
         groups: Mapping[Label, Tally] = {} if self._tally is None else {None: self._tally}
