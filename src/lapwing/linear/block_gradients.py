@@ -24,11 +24,11 @@ class TooRoundedError(Exception):
 class KnownBlock:
     """Rows and columns of a matrix that are known, to start from the inverse of this block.
 
-    chosen: Numbers of the entries in a flattened table.
+    entries: Their numbers in a flattened table.
     inverse: Inverse of the Cholesky factor of the block.
     """
 
-    chosen: Whole
+    entries: Whole
     inverse: Matrix
 
 
@@ -72,7 +72,7 @@ def solved(
         if block is not None:
             flat, inner = quotient.reshape(len(stack), -1), stack.reshape(len(stack), -1)
             inverse = block.inverse if transposed else block.inverse.T
-            flat[:, block.chosen] = inner[:, block.chosen] @ inverse
+            flat[:, block.entries] = inner[:, block.entries] @ inverse
         return quotient
 
     def scaled(vectors: Matrix) -> Matrix:

@@ -252,7 +252,13 @@ class Product(Domain):
     def _pair(self, pair: Any, position: int) -> tuple[Any, Any]:
         """Return both values of a pair, or of a row by the names of the axes."""
         if isinstance(pair, Mapping):
-            pair = [pair[name] for name in self.names if name in pair]
+            if absent := [name for name in self.names if name not in pair]:
+                raise DomainError(
+                    f"every value must have {' and '.join(self.names)}, but the one at position "
+                    f"{position} lacks {' and '.join(absent)}",
+                    position=position,
+                )
+            pair = [pair[name] for name in self.names]
         if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str | bytes):
             raise DomainError(
                 f"every value must be a pair of {' and '.join(self.names)}, but the one at "
