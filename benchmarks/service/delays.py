@@ -19,7 +19,7 @@ from benchmarks.service.running_servers import Running, collector, sync_times
 from benchmarks.service.upload_load import load
 from benchmarks.summaries import summary
 
-TITLE = "Delays beside a decode"
+TITLE = "Delays during a decode"
 FULL: dict[str, Any] = {
     "symbols": 1024,
     "bins": 1024,

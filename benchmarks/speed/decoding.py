@@ -22,7 +22,7 @@ from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 
 Vector = NDArray[np.float64]
 
-TITLE = "Expectation maximization beside a dense matrix"
+TITLE = "Expectation maximization and a dense matrix"
 FULL: dict[str, Any] = {
     "sizes": [256, 1024, 4096, 65_536],
     "rounds": 15,

@@ -51,11 +51,7 @@ def test_a_survey_that_no_browser_answers_gets_no_address(
     add = ("collector", "add-survey", "habit.json", here.address, "--epoch")
     assert done(*add, "1", "--json").document["take_part"] is None
     said = " ".join(done(*add, "2").out.split())
-    assert (
-        "with an app or a page of your own" in said
-        and "rappor" in said
-        and "/take-part/" not in said
-    )
+    assert "with your own app or page" in said and "rappor" in said and "/take-part/" not in said
 
 
 def test_a_survey_is_published_with_its_epoch_and_another_follows(

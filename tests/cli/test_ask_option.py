@@ -111,7 +111,7 @@ def test_a_question_in_words_stands_alone(lapwing: Program, tmp_path: Path) -> N
     result = tmp_path / "r.json"
     lw.Distribution.of_counts([1, 3], lw.Interval(0, 2, bins=2)).save(result, exact=True)
     refused = lapwing("answer", str(result), "--ask", "mean", "--above", "1")
-    assert refused.code == 2 and "--ask is a whole question" in refused.err
+    assert refused.code == 2 and "--ask is a complete question" in refused.err
     refused = lapwing("answer", str(result), "--ask", "curve")
     assert refused.code == 2 and "use lapwing show" in refused.err
     assert "1.25" in lapwing("answer", str(result), "--ask", "mean").out

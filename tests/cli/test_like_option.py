@@ -226,8 +226,8 @@ def series_in(folder: Path) -> None:
         (2, "--decimal describes the table", (*ASK, "--decimal", ",")),
         (2, "--texts describes the table", (*ASK, "--texts", "days")),
         (2, "--column is for a table", (*ASK, "--like", "last.json", "-c", "age")),
-        (2, "Leave --kind out", (*ASK, "--like", "last.json", "--kind", "smooth")),
-        (2, "and --like out", (*ASK, "--like", "last.json", "--change", "0.1")),
+        (2, "Leave out --kind", (*ASK, "--like", "last.json", "--kind", "smooth")),
+        (2, "and --like", (*ASK, "--like", "last.json", "--change", "0.1")),
         (
             2,
             "at most 262144",
@@ -260,7 +260,7 @@ def test_bad_input_is_refused_in_a_line(
     [
         ("--like goes with", ("--randomizer", "square-wave", *ASK)),
         (
-            "what is recommended here is",
+            "is recommended here",
             ("--randomizer", "recommended", *ASK[:5], "3", *ASK[6:]),
         ),
     ],

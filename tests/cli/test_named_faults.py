@@ -70,7 +70,7 @@ def test_a_folder(lapwing: Program, tmp_path: Path) -> None:
     )
     assert made.code == 2
     assert made.complaint == (
-        "release one file, and parts is a folder. Count its tables first: lapwing count parts"
+        "release takes one file, but parts is a folder. Count its tables first: lapwing count parts"
     )
 
 

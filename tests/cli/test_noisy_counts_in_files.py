@@ -65,7 +65,7 @@ def test_clipped_counts_warn_on_the_screen(capsys: pytest.CaptureFixture[str]) -
         (BINS, ("--noise-scale", "2"), "Add --noise"),
         (BINS, ("--noise", "normal", "--noise-scale", "2"), "--noise must be one of laplace"),
         (BINS, ("--noise", "laplace", "--noise-scale", "0"), "--noise-scale must be from 0.01"),
-        (BINS, (*NOISE, "--by", "city"), "Leave --by out"),
+        (BINS, (*NOISE, "--by", "city"), "Leave out --by"),
         (BINS, (*NOISE, "--epsilon", "1"), "--neighbors"),
         (BINS.replace("40,65", "41,65"), NOISE, "--counts must have bins that touch"),
         (BINS.replace("288.7", "many"), NOISE, "--counts must have numbers in its last column"),

@@ -132,7 +132,7 @@ def test_a_recommended_survey_runs_to_its_answer(done: Program, ages: object) ->
         (2, "error must be a number between 0 and 1", (*ASK, "--error", "-1")),
         (2, "The least that is predicted here is", (*ASK, "--error", "1e-9")),
         (2, "give --users", ASK),
-        (2, "Leave --users out", (*ASK, "--users", "9", "--error", "0.1")),
+        (2, "Leave out --users", (*ASK, "--users", "9", "--error", "0.1")),
         (2, "--distance must be one of wasserstein", (*ASK, "--users", "9", "--distance", "l7")),
         (2, "kind must be", (*ASK, "--users", "9", "--kind", "rough")),
         (5, "epsilon must be", ("--integers", "0", "9", "--epsilon", "25", "--users", "9")),

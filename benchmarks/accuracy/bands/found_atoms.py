@@ -17,7 +17,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.atoms import expected_mass
 
-TITLE = "Found atoms"
+TITLE = "Detected atoms"
 FULL: dict[str, Any] = {
     "repeats": 5,
     "bins": 1024,

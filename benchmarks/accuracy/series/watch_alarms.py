@@ -11,7 +11,7 @@ import lapwing as lw
 from benchmarks.markdown import table
 from lapwing.decoders.series.change_points import needed
 
-TITLE = "A watch over weeks that stand still"
+TITLE = "A watch over weeks without a change"
 
 SETTINGS: list[list[Any]] = [
     ["multiscale-wave", 16, 0.5, 1_000],

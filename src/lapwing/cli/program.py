@@ -56,12 +56,12 @@ EXIT_CODES = (
     ExitCode(UNEXPECTED, "unexpected: a defect of lapwing"),
     ExitCode(
         USAGE,
-        "wrong usage: an unknown command or option, an argument out of its range",
+        "wrong usage: an unknown command or option, or an argument out of its range",
         (ArgumentError, UnsupportedChannelError, NotStoredError),
     ),
     ExitCode(
         3,
-        "bad data: a value, a report or a tally that is not legal",
+        "bad data: a value, a report or a tally that is not valid",
         (DomainError, ReportError, TallyError),
     ),
     ExitCode(
@@ -71,18 +71,18 @@ EXIT_CODES = (
     ),
     ExitCode(
         5,
-        "refused: a privacy guarantee would not hold, or is none (an epsilon of 0)",
+        "refused: a privacy guarantee would not hold, or is impossible (an epsilon of 0)",
         (PrivacyError,),
     ),
     ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
     ExitCode(
         7,
-        "the system: a file, database or cluster is absent, not allowed or does not fit. Memory "
-        "ran out",
+        "the system: a file, database or cluster is absent, not accessible or unsuitable, or "
+        "memory ran out",
         (OSError, MemoryError, StoreError, EngineError),
     ),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
-    ExitCode(CLOSED_PIPE, "the reader of the output closed it"),
+    ExitCode(CLOSED_PIPE, "the program that read the output closed it"),
     ExitCode(TERMINATED, "stopped by SIGTERM"),
 )
 

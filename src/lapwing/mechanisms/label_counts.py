@@ -175,4 +175,4 @@ class LabelCounts(LinearMechanism):
         if own and self.steps > 1:
             raise PrivacyError("counts in steps of a row are another library's, so state that")
         if own:
-            super().verify(replace(release, parts=own, groups=()))
+            super().verify(replace(release, parts=own, groups=(), digests=()))

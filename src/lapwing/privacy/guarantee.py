@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast
 
-from lapwing.declared import Declared, From, Later
+from lapwing.declared import Declared, From, Later, requirement
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     LARGEST_GUARANTEE,
+    Delta,
     ExactNumber,
     epsilon_text,
     exact_number,
@@ -258,7 +259,7 @@ class Guarantee(FromFields):
                 shown_number(self.epsilon),
             )
         if not 0 <= self.delta < 1:
-            raise PrivacyError("delta", "must be in [0, 1)", shown_number(self.delta))
+            raise PrivacyError("delta", f"must be {requirement(Delta)}", shown_number(self.delta))
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
                 "neighbors",

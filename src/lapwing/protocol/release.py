@@ -323,8 +323,8 @@ class Release(SummedRelease, Stored):
         Number of parts in each group, in the order of the parts. The parts of one group may be of
         the same people, those of two groups are of different people. Default: each part is a group.
     digests : sequence of str
-        Of a sum: 32 hex digits for each release in it that no other equals by chance. A copy under
-        another identifier is known by them. Default: empty.
+        32 hex digits for each release of a sum, or for one of few numbers. A copy under another
+        identifier is known by them. Default: computed.
 
     See Also
     --------
@@ -392,7 +392,7 @@ class Release(SummedRelease, Stored):
                 "or more",
             )
         object.__setattr__(self, "groups", groups)
-        self._check_digests(len(self.parts))
+        self._check_digests([part.identifier for part in self.parts])
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
             raise MismatchError(

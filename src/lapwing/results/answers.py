@@ -731,9 +731,10 @@ def _atom(atom: Any, domain: Domain) -> AtomRow:
     row: AtomRow = asdict(atom)  # type: ignore[assignment]
     if domain.open_ended:
         lowest = atom.left == domain.left[0]
-        word = open_end(domain, 0 if lowest else domain.left.size - 1)
-        if word is not None and (lowest or atom.right == domain.right[-1]):
-            row["open"] = word
+        if lowest or atom.right == domain.right[-1]:
+            word = open_end(domain, 0 if lowest else domain.left.size - 1)
+            if word is not None:
+                row["open"] = word
     unit = domain.unit
     return row if unit == "number" else row | {"text": to_text(float(atom.left), unit=unit)}
 

@@ -39,10 +39,9 @@ FINEST = 10**6
 """Largest denominator of a probability."""
 
 STRENGTH = 8
-"""A distance of one person in ranks counts as so many in the sensitivity of a quantile."""
+"""A distance of one person in ranks counts as so many in the sensitivity of a quantile.
 
-COUNTED = 2
-"""A secret number of people counts so many times for each: about a tenth of the budget."""
+So a secret number of people, which counts once, takes a seventeenth of the budget."""
 
 
 def within(domain: Domain) -> Any:
@@ -160,14 +159,17 @@ class AskedNumbers:
         """How far one person moves the numbers.
 
         For a quantile, this is twice the change of a utility, summed over its draws, plus the
-        change of a secret number of people. Noise of a scale costs that over the scale.
+        change of a secret number of people. Noise of a scale costs that over the scale. In
+        zero-concentrated privacy it costs half of the squares over the square of the scale. A draw
+        with a bounded range of e costs ``e^2 / 8`` there (Cesar and Rogers, 2021).
         """
         rows = 1 if self.promise.unit is None else self.promise.unit.most
         replaced = 1 + (self.promise.neighbors == "replace-one")
         if isinstance(self.question, Quantile):
             steps = rows * (replaced if isinstance(self.domain, Segmented) else 1)
-            draws = 2 * STRENGTH * len(self.question.probabilities)
-            return Sensitivity(1, steps * (draws + COUNTED * self.noises))
+            draws = len(self.question.probabilities)
+            squared = steps**2 * (STRENGTH**2 * draws + self.noises)
+            return Sensitivity(squared, steps * (2 * STRENGTH * draws + self.noises))
         top = rows * self.top
         if self.public and not isinstance(self.question, Histogram):
             return Sensitivity(4 * top**2, 2 * top)

@@ -440,13 +440,10 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         """Return the part of each cell that lies in the ranges."""
         if not ranges:
             raise ArgumentError(f"name at least one axis: {' or '.join(self.domain.names)}")
-        for name in ranges:
-            self.domain.axis_number(name)
+        asked = {self.domain.axis_number(name): ends for name, ends in ranges.items()}
         parts = [
-            self._parts(number, ranges[name])[edge][0]
-            if name in ranges
-            else np.ones(self.domain.shape[number])
-            for number, name in enumerate(self.domain.names)
+            self._parts(number, asked[number])[edge][0] if number in asked else np.ones(size)
+            for number, size in enumerate(self.domain.shape)
         ]
         return np.outer(*parts)
 

@@ -22,6 +22,7 @@ from typing import Any
 from lapwing.documents import quoted
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import bins_of
+from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Question, Share, read
@@ -50,17 +51,18 @@ def read_joint(text: str, domain: Product) -> JointQuestion:
 
     domain: Whose axes it names.
     """
-    said = text.strip()
+    said = compared_text(text.strip())
     if said == CORRELATION:
         return JointQuestion(said)
     for axis, other in (domain.names, domain.names[::-1]):
-        head, given, condition = said.partition(f" of {axis} given {other} ")
+        own, its = compared_text(axis), compared_text(other)
+        head, given, condition = said.partition(f" of {own} given {its} ")
         if given:
             return JointQuestion(said, axis, read(head), {other: _condition(condition)})
-        if said.endswith(f" of {axis}"):
-            return JointQuestion(said, axis, read(said.removesuffix(f" of {axis}")))
-        if said.startswith(f"share {axis} "):
-            first, both, second = said.removeprefix(f"share {axis} ").partition(f" and {other} ")
+        if said.endswith(f" of {own}"):
+            return JointQuestion(said, axis, read(said.removesuffix(f" of {own}")))
+        if said.startswith(f"share {own} "):
+            first, both, second = said.removeprefix(f"share {own} ").partition(f" and {its} ")
             conditions = {axis: _condition(first)}
             if both:
                 conditions[other] = _condition(second)

@@ -135,7 +135,9 @@ class QuestionPart(Declared, FromFields):
 
 def part_loss(numbers: AskedNumbers, noise: Noise, promise: Promise) -> PrivacyLoss:
     """Return the privacy loss of noise on the numbers of a question, for its own parameters."""
-    loss = noise.loss(numbers.sensitivity)
+    loss, sensitivity = noise.loss(numbers.sensitivity), numbers.sensitivity
+    if isinstance(numbers.question, Quantile) and promise.rho is not None:
+        loss = PrivacyLoss(rho=sensitivity.squared / (2 * noise.scale**2))
     if loss.pure and loss.epsilon <= pure_epsilon(promise):
         if promise.mu is not None:
             return PrivacyLoss(mu_squared=promise.mu**2)
@@ -151,6 +153,8 @@ def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
 
     Epsilon with a delta gives Laplace noise, because Gaussian noise is of a mu that is shared.
     """
+    if isinstance(numbers.question, Quantile) and promise.rho is not None:
+        return Noise("laplace", calibrated(promise, numbers.sensitivity, kind="normal").scale)
     if isinstance(numbers.question, Quantile) or promise.delta:
         pure = Promise(promise.neighbors, epsilon=pure_epsilon(promise), unit=promise.unit)
         return calibrated(pure, numbers.sensitivity, kind="laplace")
@@ -180,7 +184,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     standing : {"seeded"} or None
         That its noise came from a seed. Default: None.
     digests : sequence of str
-        Of a sum: as of :class:`lapwing.Release`. Default: empty.
+        As of :class:`lapwing.Release`. Default: computed.
 
     See Also
     --------
@@ -225,7 +229,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
             raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both. It would count its people twice")
-        self._check_digests(len(names))
+        self._check_digests(names)
         if not self.parts:
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:

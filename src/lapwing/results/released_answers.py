@@ -21,7 +21,7 @@ from lapwing.protocol.domains.domain_answers import to_values
 from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of, read
-from lapwing.results.asked_numbers import COUNTED, AskedNumbers, within
+from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.results.band import Target, check_level
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.critical_values import normal_critical_value
@@ -375,7 +375,7 @@ def _quantiles(
         )
     domain = within(release.domain)
     length = float(domain.high - domain.low)
-    people = (release.people or 0) if numbers.public else int(mine[0]) / COUNTED
+    people = (release.people or 0) if numbers.public else int(mine[0])
     few = people * float(part.noise.loss(numbers.sensitivity).epsilon) < FEW
     first, last = held_values(domain)
     rows = []

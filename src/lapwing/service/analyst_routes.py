@@ -101,7 +101,7 @@ class ResultQuery(ComparedQuery):
     high: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
         Meta(
-            description="End of a range, open or closed as the bins are. Without it, the "
+            description="End of a range, open or closed like the bins. Without it, the "
             "range is unbounded."
         ),
     ] = None
@@ -120,8 +120,8 @@ class ResultQuery(ComparedQuery):
         tuple[str, ...],
         Meta(
             description="A question such as share above 50000, histogram bins 16, mean, quantile "
-            "0.5 or curve. May be repeated. Default: what the survey asks. A table or a picture "
-            "of the curve takes no other question."
+            "0.5 or curve. May be repeated. Default: the survey's own question. A table or a "
+            "picture of the curve accepts no other question."
         ),
     ] = ()
     together: Annotated[

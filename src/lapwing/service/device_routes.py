@@ -59,7 +59,7 @@ class UploadQuery(Query):
         Annotated[
             Fingerprint,
             Meta(
-                description="Fingerprint of the text that the people of this batch were asked. "
+                description="Fingerprint of the text that the people of this batch were shown. "
                 "Without it, the text is not checked."
             ),
         ]
@@ -95,11 +95,12 @@ ASK_BATCH = _preflight(_BATCH, "Whether another page may send this")
 _FINAL = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
 
 _WHEN_TO_DROP = (
-    "The batch may be sent again with the same bytes until it is answered. A device drops it at a "
-    f"200 or 201 that names it, and at a final problem: {_FINAL}. A 200 or 201 names it when its "
-    f"media type is `{JSON_MEDIA_TYPE}` and all three members are as below. A final problem has "
-    f"the media type `application/problem+json` and as `type` the word after `{PREFIX}`. At any "
-    "other answer it keeps the batch, whoever gave it: another problem, or the page of a proxy."
+    "The batch may be sent again with the same bytes until it is answered. A device drops it after "
+    f"a 200 or 201 that names it, and after a final problem: {_FINAL}. A 200 or 201 names it if "
+    f"its media type is `{JSON_MEDIA_TYPE}` and all three members are as below. A final problem "
+    f"has the media type `application/problem+json`, and its `type` is `{PREFIX}` followed by one "
+    "of these words. After any other answer, such as another problem or a proxy's page, the device "
+    "keeps the batch."
 )
 
 

@@ -45,7 +45,7 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> Document:
         "info": {
             "title": "Lapwing collector",
             "version": version("lapwing"),
-            "description": "Takes randomized reports of devices, and shows what they say together.",
+            "description": "Receives randomized reports from devices and estimates distributions.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "tags": [

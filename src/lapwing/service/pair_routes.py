@@ -47,7 +47,7 @@ class PairQuery(ComparedQuery):
     ] = None
     draws: Annotated[
         bool,
-        Meta(description="Whether the document has the posterior draws, which take megabytes."),
+        Meta(description="Whether to include the posterior draws, which take megabytes."),
     ] = False
 
 

@@ -169,6 +169,7 @@ class QuestionPublication(Publication):
         level: float = LEVEL,
         questions: Sequence[Question | str] | None = None,
         segment: str | int | None = None,
+        target: Target = "empirical",
     ) -> list[dict[str, Any]]:
         """Return a row for each number that was asked, without those of the curve.
 
@@ -180,6 +181,8 @@ class QuestionPublication(Publication):
             Questions to answer. Default: all that were asked, but the curve.
         segment : str or int, optional
             One segment. Default: each of them.
+        target : {"empirical", "population"}
+            As for :meth:`answer`.
 
         Returns
         -------
@@ -190,7 +193,8 @@ class QuestionPublication(Publication):
         rows = []
         asked = questions or [part.question for part in self.release.parts]
         for name in self.segments() if segment is None else [segment]:
-            found = [self.answer(each, segment=name, level=level) for each in asked]
+            how = dict[str, Any](segment=name, level=level, target=target)
+            found = [self.answer(each, **how) for each in asked]
             named = {} if name is None else {"segment": name}
             domain = within(self.release.domain)
             lines = [line for each in answer_documents(found, domain) for line in each["lines"]]

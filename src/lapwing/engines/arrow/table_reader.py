@@ -51,6 +51,7 @@ from lapwing.engines.arrow.typed_files import (
     texts_of_metadata,
 )
 from lapwing.errors import ArgumentError, FormatError, RowsWarning, kind_of
+from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.row_counts import LEAST_ROWS
 from lapwing.protocol.domains.text_values import Decimal, Thousands
 from lapwing.protocol.messages.exact_counts import MAGIC
@@ -394,7 +395,10 @@ class Table:
             )
         if self.rows == 0 and not self.header and name.isdecimal():
             return name  # nobody stands in the file, so nothing says how many columns it has
-        if name not in self.names:
+        place = place_of(name, self.names)
+        if place is not None:
+            name = self.names[place]
+        else:
             if not proved:
                 blanks = next((one for one in self.names if one.strip() == name.strip()), None)
                 if blanks is not None:

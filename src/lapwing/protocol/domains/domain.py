@@ -92,7 +92,8 @@ def class_document(described: Any) -> dict[str, Any]:
 
 def _written(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_written(entry) for entry in value]
+        plain = {*map(type, value)} <= {str, int, float}
+        return [*value] if plain else [_written(entry) for entry in value]
     if isinstance(value, Fraction):
         return epsilon_text(value)
     return value.to_document() if hasattr(value, "to_document") else value

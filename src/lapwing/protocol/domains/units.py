@@ -79,9 +79,30 @@ def to_number(value: Any, *, unit: Unit, name: str) -> float:
         if value is None or (isinstance(value, str) and unit == "number"):
             hint = ". For dates and times pass unit=" if isinstance(value, str) else ""
             raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
-        return _number(value, unit=unit, texts="iso")
+        number = _number(value, unit=unit, texts="iso")
     except _UnreadableError as error:
         raise DomainError(name, str(error)) from None
+    check_day(value, unit=unit, name=name)
+    return number
+
+
+def check_day(value: Any, *, unit: Unit, name: str) -> None:
+    """Raise DomainError when a typed date has a time of day, which a domain of dates would cut.
+
+    Values of people are cut to their date. A limit that is cut would answer another question.
+    """
+    if unit != "date" or not isinstance(value, str):
+        return
+    try:
+        clock = number_in_text(value, unit="time-of-day", texts="iso")
+    except ValueError:  # a date alone has no time of day
+        return
+    if clock % DAY:
+        raise DomainError(
+            name,
+            "must be a date without a time of day, because the unit is date",
+            advice="Leave the time out, or declare a domain with unit='datetime' (--unit)",
+        )
 
 
 def is_missing(value: Any) -> bool:
