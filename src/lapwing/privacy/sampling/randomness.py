@@ -311,14 +311,15 @@ def uniform_below(
     .. [1] D. Lemire, "Fast random integer generation in an interval", ACM Transactions on Modeling
        and Computer Simulation, 2019. doi:10.1145/3230636
     """
-    bound = np.broadcast_to(np.asarray(bounds, dtype=np.uint64), (count,))
-    largest = int(bound.max(initial=1))
-    if largest > 2**31:
-        return _masked_below(source, bound)
+    bound = np.asarray(bounds, dtype=np.uint64)
+    if bound.max(initial=1) > 2**31:
+        return _masked_below(source, np.broadcast_to(bound, (count,)))
     product = _half_words(source, count) * bound
     # Only a low half below the bound can be below `2^32 mod bound`; the remainder is slow.
-    (suspect,) = np.nonzero(product.astype(np.uint32) < bound)
+    (suspect,) = (product.astype(np.uint32) < bound).nonzero()
     drawn = product >> np.uint64(32)
+    if suspect.size:
+        bound = np.broadcast_to(bound, (count,))
     while suspect.size:
         excess = np.uint64(2**32) % bound[suspect]
         rejected = product[suspect].astype(np.uint32) < excess
