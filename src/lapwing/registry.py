@@ -198,7 +198,7 @@ RANDOMIZERS = Registry(
     RandomizedResponse SquareWave UnaryEncoding OptimizedUnaryEncoding SubsetSelection
     AffineSubsetSelection HadamardResponse CompressivePrivatization Rappor LocalHashing
     LinearHashing PrefixHashing MultiscaleWave GeneralWave Piecewise Hierarchical HaarHadamard
-    Wavelet BoxWave MultiscaleBoxes
+    Wavelet BoxWave MultiscaleBoxes AskedLabels
     """,
 )
 """Every randomizer that a document may name."""

@@ -273,7 +273,7 @@ def test_a_survey_refuses_what_its_domain_cannot_answer() -> None:
     for randomizer, text, said in (
         (labels, "mean", "For labels ask"),
         (labels, "share label c", "no label 'c'"),
-        (circle, "quantile 0.5", "place on the circle"),
+        (circle, "quantile 0.5", "value on the circle"),
         (pair.randomizer, "mean", "one attribute"),
         (lw.MultiscaleWave(LINE, 1), "share label 300", "must name a value from 0 to 100"),
     ):

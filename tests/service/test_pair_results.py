@@ -133,6 +133,7 @@ def test_pictures_segments_and_what_is_refused(tmp_path: Path) -> None:
             assert np.any(parts[0]) and parts[0] != parts[1]
             for asked, words in (
                 (f"pairs/e?{query('median')}", "not a question about ms and hour"),
+                (f"pairs/e?{query('median')}", "given hour at-least "),
                 (f"pairs/e?{query('quantile 2 of ms')}", "from 0 to 1"),
                 ("pairs/e.png?quantiles_of=minute", "the axes are ms and hour"),
                 ("results/e", "pairs/"),

@@ -78,7 +78,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "the people's own value, in percent: of 200 rectangles, of both marginal CDFs at the "
             "edges with 0.02 < F < 0.98 (pointwise), of quartiles of each attribute in slices of "
             "at least 5% of the people along the other one, and of the differences of "
-            f"{NUMBER} rectangles between the two groups. Asked: {ASKED}% in the mean over pairs.",
+            f"{NUMBER} rectangles between the two groups. Target: {ASKED}% in the mean over pairs.",
             table(["pair", "ε", *KINDS], lines, texts=2),
         ]
     )

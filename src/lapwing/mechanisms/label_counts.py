@@ -123,8 +123,8 @@ class LabelCounts(LinearMechanism):
         """Raise ArgumentError when there are more than 2^20 symbols."""
         if domain.size > MOST_SYMBOLS:
             raise ArgumentError(
-                f"label counts are released for at most {MOST_SYMBOLS} symbols, got "
-                f"{domain.size}. Declare those that matter, and an other label for the rest"
+                f"label counts are released for at most {MOST_SYMBOLS} labels, got "
+                f"{domain.size}. Declare those that matter, and one label for all others"
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CountStrategy:
@@ -161,6 +161,8 @@ class LabelCounts(LinearMechanism):
             if part.standing == "stated":
                 check_part(part, part.promise.whole_loss)
         if own and self.steps > 1:
-            raise PrivacyError("counts in steps of a row are another library's, so state that")
+            raise PrivacyError(
+                "counts in steps of one row come from another library, so state that"
+            )
         if own:
             super().verify(replace(release, parts=own, groups=(), digests=()))

@@ -36,7 +36,7 @@ _MEANINGS = {
     "kolmogorov_smirnov": "largest error of the share below any value",
     "l1": "sum of the errors of all shares",
     "mean_squared_error": "root mean square error of a share",
-    "detectable_share": "smallest share that is listed in 95% of cases",
+    "detectable_share": "smallest share listed in 95% of cases",
     "rectangle": "root mean square error of the share in a rectangle of both attributes",
 }
 

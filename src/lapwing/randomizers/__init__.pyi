@@ -1,4 +1,5 @@
 from .categorical.affine_subset_selection import AffineSubsetSelection as AffineSubsetSelection
+from .categorical.asked_labels import AskedLabels as AskedLabels
 from .categorical.compressive_privatization import (
     CompressivePrivatization as CompressivePrivatization,
 )

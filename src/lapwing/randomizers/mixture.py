@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.operator import Coarsened
+from lapwing.linear.operators.operator import Coarsened, OwnColumns
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.channel import Block, Channel
@@ -47,11 +47,13 @@ class Component:
     share: Probability of the group times 2^32, in 1..2^32.
     starts: First symbol of each cell, increasing from 0. Default: cells that are as equal as can
         be.
+    own: Symbols with a cell of their own, increasing. All others are the last cell. Default: none.
     """
 
     randomizer: Randomizer
     share: int
     starts: tuple[int, ...] | None = None
+    own: tuple[int, ...] = ()
 
 
 def whole_shares(shares: list[float]) -> list[int]:
@@ -157,7 +159,9 @@ class Mixture(Randomizer[Collected]):
         for component in self.groups:
             for block in component.randomizer.channel.blocks:
                 operator = block.operator
-                if operator.shape[1] != self.domain.size:
+                if component.own:
+                    operator = OwnColumns(operator, size=self.domain.size, own=component.own)
+                elif operator.shape[1] != self.domain.size:
                     operator = Coarsened(operator, size=self.domain.size, starts=component.starts)
                 blocks.append(Block(operator, block.law, block.share * component.share / COIN))
         return Channel(self.domain, blocks, self.fingerprint, self.guarantee)
@@ -189,9 +193,16 @@ class Mixture(Randomizer[Collected]):
         return tuple(component.randomizer.domain.size for component in self.groups)
 
     def _cells(self, group: int, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cell of each symbol: floor(symbol * cells / size), or by its first symbol."""
+        """Return the cell of each symbol: floor(symbol * cells / size), or by its first symbol.
+
+        Where some symbols have a cell of their own, it is this or the last.
+        """
         cells, size = self._cell_numbers[group], self._points
-        starts = self.groups[group].starts
+        starts, own = self.groups[group].starts, self.groups[group].own
+        if own:
+            place = np.searchsorted(own, symbols)
+            apart = np.append(own, -1)[place] == symbols
+            return np.where(apart, place, len(own))
         if starts is not None:
             return np.searchsorted(starts, symbols, side="right") - 1
         return symbols if cells == size else symbols * cells // size

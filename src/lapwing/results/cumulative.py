@@ -272,7 +272,8 @@ class Cumulative:
         inside = np.maximum(piece, 0)
         width = self.right[inside] - self.left[inside]
         part = np.where(width > 0, (x - self.left[inside]) / np.where(width > 0, width, 1.0), 1.0)
-        lower = self.sums[inside] - self.mass[inside]
+        # The same sum on both sides of an edge, so that an empty range has no mass.
+        lower = np.append(0.0, self.sums)[inside]
         value = lower + np.clip(part, 0.0, 1.0) * self.mass[inside]
         result: Vector = np.where(piece < 0, 0.0, value)
         return np.where(np.isnan(x), np.nan, result)[()]
@@ -311,7 +312,7 @@ class Cumulative:
 
     def _require_circle(self, what: str) -> Circle:
         if self.circle is None:
-            raise ArgumentError(f"{what} is for a circle, and this is a line. Leave it out")
+            raise ArgumentError(f"{what} is only for a circular domain. Leave it out")
         return self.circle
 
     def quantile(self, probabilities: ArrayLike, *, start: float | None = None) -> Vector:

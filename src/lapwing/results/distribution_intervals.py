@@ -526,9 +526,8 @@ class DistributionIntervals:
         outside = estimate_text(100 * share)
         warnings.warn(
             f"{outside}% of the {counted_word(self.guarantee)} are outside the range {low} to "
-            f"{high}, so means "
-            "and standard deviations are those of values clipped to it. Declare a wider range to "
-            "include them",
+            f"{high}, so means and standard deviations are of values clipped to it. Declare a "
+            "wider range to include them",
             LimitedWarning,
             stacklevel=callers_level(),
         )
@@ -554,8 +553,8 @@ class DistributionIntervals:
                 self.__dict__["_warned_at_an_end"] = True
                 point = to_text(cut[symbol], unit=self.domain.unit)
                 warnings.warn(
-                    f"the share at {point} may be anything up to that of its bin, and many "
-                    f"{counted_word(self.guarantee)} of this bin seem to hold one value. Declare "
+                    f"the share at {point} may be anything up to the share of its bin, where "
+                    f"many {counted_word(self.guarantee)} seem to have the same value. Declare "
                     f"{point} as an atom of the domain: atoms=[{point}] (--atom {point})",
                     LimitedWarning,
                     stacklevel=callers_level(),

@@ -130,8 +130,9 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         if not name.startswith("_") and hasattr(Distribution, name):
             first, second = self.domain.names
             raise AttributeError(
-                f"a joint distribution has no {name}: ask it of one attribute, as "
-                f"marginal({first!r}), or of {first!r} among some people, as given({second}=...)"
+                f"a joint distribution has no {name}. Ask for that of one attribute with "
+                f"marginal({first!r}), or of {first!r} among some people with "
+                f"given({second}=...)"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -303,9 +304,9 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         if cut:
             edges = edges_around(self.domain.domains[number], asked)
             warnings.warn(
-                f"the range of {name} ends inside a bin. The people of this bin are divided by "
-                "length, and intervals do not include what is unknown there. Choose an edge of the "
-                f"bin: {edges}",
+                f"the range of {name} ends inside a bin. The bin's people are divided in "
+                "proportion to length, and intervals do not include this uncertainty. Choose "
+                f"an edge of the bin: {edges}",
                 LimitedWarning,
                 stacklevel=2,
             )
@@ -314,8 +315,8 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
             raise ArgumentError(nothing_held(self.domain.domains[number], name, asked))
         if self.uncertainty is not None and share < LEAST_SLICE:
             warnings.warn(
-                f"only {estimate_text(100 * share)}% of the people meet the condition on {name}. "
-                "Intervals were not measured below 2%",
+                f"only {estimate_text(100 * share)}% of the people meet the condition on "
+                f"{name}. Below 2%, intervals were not measured",
                 LimitedWarning,
                 stacklevel=2,
             )

@@ -99,7 +99,7 @@ class SignedEstimate(FromFields, Stored):
         """Check the shape and freeze the masses."""
         mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all():
-            raise ArgumentError("the masses of a signed estimate must be finite, some are not")
+            raise ArgumentError("the masses of a signed estimate must be finite, but some are not")
         mass.flags.writeable = False
         object.__setattr__(self, "mass", mass)
 
@@ -258,8 +258,8 @@ class SignedEstimate(FromFields, Stored):
             positive = np.maximum(self.mass, 0.0)
             if positive.sum() <= 0:
                 raise ArgumentError(
-                    "clip-and-normalize needs at least one positive mass. There is none. Use the "
-                    "projection 'simplex'"
+                    "clip-and-normalize needs at least one positive mass, but there is none. "
+                    "Use the projection 'simplex'"
                 )
             return np.asarray(positive / positive.sum())
         raise ArgumentError(

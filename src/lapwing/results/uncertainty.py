@@ -73,6 +73,9 @@ WHOLE = 512
 RANK = 128
 """Columns kept above that."""
 
+UNKNOWN = 1e4
+"""Variance of a share of which nothing is known. Its intervals reach from 0 to 1."""
+
 _BATCH_LIMIT = 2**22
 """Limit of the numbers in a simulated batch: memory stays small on large domains."""
 

@@ -47,12 +47,12 @@ def sample(
             "--seed",
             metavar="S",
             help=f"Seed, {requirement(Whole)}. The same seed gives the same table. Default: a "
-            "fresh one.",
+            "random one.",
         ),
     ] = None,
     column: Annotated[
         str,
-        typer.Option("--column", "-c", metavar="NAME", help="Name of the column that is written."),
+        typer.Option("--column", "-c", metavar="NAME", help="Name of the column in the table."),
     ] = "value",
     *,
     out: Output,

@@ -34,13 +34,13 @@ def simulate(
         typer.Option(
             "--seed",
             metavar="N",
-            help=f"Seed of the simulation, {requirement(Whole)}. Default: a fresh one, which is "
+            help=f"Seed of the simulation, {requirement(Whole)}. Default: a random one, which is "
             "shown.",
         ),
     ] = None,
     out: Output,
 ) -> None:
-    """The simulated tally of a known population.
+    """A simulated tally of a known population.
 
     Use it to plan a survey and to compare methods. The tally is drawn from its exact joint
     distribution without making reports, so the time depends on the bins, not on the number of

@@ -186,7 +186,7 @@ def _binned(
     groups, bins = [], []
     for group in np.unique(number):
         members = symbols[number == group]
-        empty, slope = float(found.empty[members].mean()), max(found.slope, 0.0)
+        empty, slope = float(found.empty[members].mean()), max(found.common_slope, 0.0)
         steps = steps_to(found.shares[members], empty, slope)
         place = np.rint((np.maximum(steps, _LOWEST) - _LOWEST) / _STEP).astype(np.int64)
         counts = np.bincount(place).astype(np.float64)

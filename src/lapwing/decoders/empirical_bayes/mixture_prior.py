@@ -35,6 +35,7 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
+from lapwing.results.uncertainty import UNKNOWN
 
 HEAD = 50
 """The largest symbols, whose errors count for more."""
@@ -513,6 +514,8 @@ def shrunk(
     # Laplace noise of 14 standard deviations is as rare as normal noise of 6.
     most = CERTAIN if found.tails == "normal" else 2 * CERTAIN
     certain = found.shares > most * np.sqrt(found.variance(shares))
+    if found.kept is not None:
+        certain |= found.kept
     left = 1 - float(shares[certain].sum())
     unsure = np.flatnonzero(~certain)
     costs = np.ones(shares.size)
@@ -521,6 +524,9 @@ def shrunk(
     if left <= 0:
         # The certain ones hold everything already: nothing is left for the others.
         shares[unsure] = 0.0
+        return ShrunkShares(shares, costs)
+    if found.empty[unsure].min() >= UNKNOWN:
+        shares[unsure] = left / unsure.size
         return ShrunkShares(shares, costs)
     # Where labels are few, what is learned of them is doubted; Stein's risk is that of normal
     # noise.

@@ -8,25 +8,28 @@ Hadamard response one transform gives the estimate, and its exact variances.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import functools
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpocon
 
 from lapwing.decoders.decoder import warn_when_weak
+from lapwing.decoders.unbiased.unbiased_shares import guessed_shares
 from lapwing.errors import TallyError, UnsupportedChannelError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.hadamard import HadamardBlocks
-from lapwing.linear.operators.operator import Stacked, dense
+from lapwing.linear.operators.operator import OwnColumns, Stacked, dense
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import projected_gradient
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import UNKNOWN, Uncertainty
 
 HADAMARD_METHOD = (
     "exact linear intervals: unbiased estimate with its exact variances at the decoded "
@@ -148,9 +151,9 @@ def linear_estimate(
     O(size^3) for a matrix (20 ms at 256 symbols, 0.7 s at 1024), O(size) without.
     """
     check_given(channel, tally)
-    two_values = channel.blocks[0].operator.compound
-    if len(channel.blocks) == 1 and two_values is not None:
-        estimate = _compound_symmetric(channel, tally, two_values, plug_in)
+    alone = len(channel.blocks) == 1 and channel.blocks[0].operator.compound is not None
+    if alone or _asked_alike(channel):
+        estimate = _of_parts(_parts(channel, tally), channel.domain.size, plug_in)
     elif hadamard_suffices(channel):
         estimate = hadamard_estimate(channel, tally, plug_in=plug_in)
     else:
@@ -184,29 +187,184 @@ def _about_reporters(covariance: Covariance, mass: Vector, reports: int) -> Cova
     return covariance + sampling.scaled(-1 / reports)
 
 
-def _compound_symmetric(
-    channel: Channel, tally: CountTally, two_values: tuple[float, float], plug_in: Vector | None
-) -> Uncertainty:
-    block, counts, reports = channel.blocks[0], tally.blocks[0], tally.reports[0]
-    size, gap = channel.domain.size, two_values[0] - two_values[1]
-    # (I - J / size) / gap: the inverse, followed by the shift that makes the total one.
-    inverse = CompoundSymmetric(size, diagonal=(1 - 1 / size) / gap, off_diagonal=-1 / (size * gap))
-    center = inverse.matvec(counts / reports) + 1 / size
+Part = tuple[Block, Vector | Whole, int]
+"""A block, its counts and how many reports they are of."""
+
+
+def _parts(channel: Channel, tally: CountTally) -> list[Part]:
+    """Return the blocks that have reports."""
+    every = zip(channel.blocks, tally.blocks, tally.reports, strict=True)
+    return [part for part in every if part[2]]
+
+
+@dataclass(frozen=True)
+class _Compounds:
+    """Estimates from blocks that have one value on the diagonal and one elsewhere, on their cells.
+
+    size: Cells.
+    parts: Blocks that have reports, and the inverse of each: followed by the shift that makes the
+        total one, it is ``(I - J / size) / gap``.
+    """
+
+    size: int
+    parts: list[tuple[Part, CompoundSymmetric]]
+
+    @classmethod
+    def of(cls, parts: list[Part]) -> _Compounds:
+        size = parts[0][0].operator.on_cells.shape[1]
+        inverses = []
+        for block, _, _ in parts:
+            own, other = block.operator.on_cells.compound or (1.0, 0.0)
+            gap = own - other
+            inverses.append(
+                CompoundSymmetric(
+                    size, diagonal=(1 - 1 / size) / gap, off_diagonal=-1 / (size * gap)
+                )
+            )
+        return cls(size, list(zip(parts, inverses, strict=True)))
+
+    @property
+    def weights(self) -> Vector:
+        """The weight of each, by its precision where all cells are alike."""
+        if len(self.parts) == 1:
+            return np.ones(1)
+        precise = np.array([1 / one.variance().mean() for one in self._alike])
+        weights: Vector = precise / precise.sum()
+        return weights
+
+    @property
+    def _alike(self) -> list[Covariance]:
+        uniform = np.full(self.size, 1 / self.size)
+        return [
+            self._through(part, inverse, part[0].law.covariance(part[0].operator.on_cells, uniform))
+            for part, inverse in self.parts
+        ]
+
+    @property
+    def center(self) -> Vector:
+        """The shares of the cells: float64 [size]."""
+        found = [inverse.matvec(counts / reports) for (_, counts, reports), inverse in self.parts]
+        weighed: Vector = self.weights @ np.array(found) + 1 / self.size
+        return weighed
+
+    def covariance(self, mass: Vector) -> Covariance:
+        """Return that of the center, with the sampling of people, at the masses of symbols."""
+        found = [
+            self._through(part, inverse, part[0].covariance(mass)).scaled(weight**2)
+            for (part, inverse), weight in zip(self.parts, self.weights, strict=True)
+        ]
+        return functools.reduce(Covariance.__add__, found)
+
+    @staticmethod
+    def _through(part: Part, inverse: CompoundSymmetric, outputs: Covariance) -> Covariance:
+        block, _, reports = part
+        noisy = outputs.diagonal + variance_of_noise(block, reports)
+        outputs = Covariance(noisy, outputs.factor, outputs.signs)
+        return outputs.through(inverse).scaled(1 / reports)
+
+
+def _asked_alike(channel: Channel) -> bool:
+    """Return whether some people reported on a few labels, the same ones, and others on all."""
+    operators = [block.operator for block in channel.blocks]
+    own = {tuple(one.own.tolist()) for one in operators if isinstance(one, OwnColumns)}
+    return len(own) == 1 and all(one.on_cells.compound is not None for one in operators)
+
+
+def asked_noise(channel: Channel, mass: Vector, *, people: int) -> Covariance:
+    """Return the covariance of the estimate about so many respondents with these shares.
+
+    channel: Blocks of one value on the diagonal and one elsewhere, on all labels or on asked ones.
+    """
+    parts: list[Part] = [
+        (block, np.zeros(block.operator.shape[0]), max(1, round(block.share * people)))
+        for block in channel.blocks
+    ]
+    return _of_parts(parts, mass.size, mass).noise
+
+
+def _of_parts(parts: list[Part], size: int, plug_in: Vector | None) -> Uncertainty:
+    """Return the estimate where some of the people reported on a few labels and the rest together.
+
+    Notes
+    -----
+    Let x be the estimate of those who reported on all labels, C its covariance, y and E those of
+    the cells, and S the sums over cells. Then ``x + C S' (S C S' + E)^+ (y - S x)`` has the least
+    variance. C and E are those of :func:`guessed_shares`, because weights may not depend on the
+    data. They are the same for all labels of a cell. Where nobody reported on all labels, those of
+    the last cell share it evenly, and each has a variance of :data:`UNKNOWN`.
+
+    O(size * cells).
+    """
+    asked = [part for part in parts if isinstance(part[0].operator, OwnColumns)]
+    every = [part for part in parts if not isinstance(part[0].operator, OwnColumns)]
+    people = sum(reports for *_, reports in parts)
+    if not asked:
+        whole = _Compounds.of(every)
+        mass = simplex(whole.center) if plug_in is None else plug_in
+        noise = _about_reporters(whole.covariance(mass), mass, people)
+        return Uncertainty(whole.center, noise, np.zeros(size), mass, people, METHOD)
+    cells = _Compounds.of(asked)
+    sums = asked[0][0].operator
+    members = sums.cell_totals(np.ones(size))
+    if every:
+        whole = _Compounds.of(every)
+        center, guess = whole.center, guessed_shares(size, sums.own)
+        gain = _gain(whole.covariance(guess), sums, cells.covariance(guess).dense())
+    else:
+        center, gain = np.full(size, 1 / size), np.diag(1 / members)
+    center = center + (gain @ (cells.center - sums.cell_totals(center)))[sums.cell]
     mass = simplex(center) if plug_in is None else plug_in
-    outputs = block.covariance(mass)
-    noisy = outputs.diagonal + variance_of_noise(block, reports)
-    outputs = Covariance(noisy, outputs.factor, outputs.signs)
-    covariance = outputs.through(inverse).scaled(1 / reports)
-    noise = _about_reporters(covariance, mass, reports)
-    return Uncertainty(center, noise, np.zeros(size), mass, reports, METHOD)
+    if every:
+        covariance = whole.covariance(mass)
+    else:
+        unknown = np.where(sums.cell == cells.size - 1, UNKNOWN, 0.0)
+        covariance = Covariance(unknown, np.zeros((size, 0)), np.zeros(0))
+    noise = _corrected(covariance, sums, gain, cells.covariance(mass).dense())
+    noise = _about_reporters(noise, mass, people)
+    return Uncertainty(center, noise, np.zeros(size), mass, people, METHOD)
+
+
+def _gain(found: Covariance, sums: OwnColumns, cells: Matrix) -> Matrix:
+    """Return ``C S' (S C S' + E)^+`` by cells: labels of a cell are alike in C."""
+    totals = sums.cell_totals(found.factor) * found.signs
+    first = np.append(sums.own, np.argmax(sums.cell))  # the largest cell is the last
+    ones = np.eye(first.size)
+    own = found.diagonal[first][:, None] * ones + found.factor[first] @ totals.T
+    whole = np.diag(sums.cell_totals(found.diagonal)) + sums.cell_totals(found.factor) @ totals.T
+    gain: Matrix = own @ np.linalg.pinv(whole + cells, rcond=1e-10, hermitian=True)
+    return gain
+
+
+def _corrected(found: Covariance, sums: OwnColumns, gain: Matrix, cells: Matrix) -> Covariance:
+    """Return the covariance of ``x + S' gain (y - S x)``, of x and of the cells y given."""
+    spread = np.eye(gain.shape[0])[sums.cell]  # S'
+    moved = found.diagonal[:, None] * (spread @ gain.T)
+    inner = gain @ np.diag(sums.cell_totals(found.diagonal)) @ gain.T + gain @ cells @ gain.T
+    values, vectors = np.linalg.eigh(inner)
+    # a b' + b a' is half of the square of a + b less that of a - b, which are of one size here.
+    scale = math.sqrt(max(float(np.abs(moved).max()), 1e-300))
+    ups, downs = moved / scale + spread * scale, moved / scale - spread * scale
+    factor = found.factor - spread @ (gain @ sums.cell_totals(found.factor))
+    return Covariance(
+        found.diagonal,
+        np.hstack([factor, ups, downs, spread @ vectors]),
+        np.concatenate(
+            [
+                found.signs,
+                np.full(gain.shape[0], -0.5),
+                np.full(gain.shape[0], 0.5),
+                values,
+            ]
+        ),
+    )
 
 
 def _matrix(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Uncertainty:
     size = channel.domain.size
     if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
-            f"this channel is inverted as a matrix, which is limited to {DENSE} symbols, got "
-            f"{size}. Decode at fewer bins, or without a band"
+            f"this channel is inverted as a matrix, which is limited to {DENSE} bins, got "
+            f"{size}. Decode with fewer bins, or without a band"
         )
     uniform = np.full(size, 1 / size)
     parts = []
@@ -265,8 +423,8 @@ def _factorized(normal: Vector) -> tuple[Vector, bool]:
         reciprocal = float(dpocon(factor, norm, uplo="L" if lower else "U")[0])
     if reciprocal < 1e-14:
         raise UnsupportedChannelError(
-            "this channel cannot be inverted: some distributions give the same reports. Decode "
-            "at fewer bins"
+            "this channel cannot be inverted, because different distributions give the same "
+            "reports. Decode with fewer bins"
         )
     return factor, lower
 
@@ -277,8 +435,8 @@ def _blame_silent_groups(tally: CountTally) -> None:
     if silent:
         listed = ", ".join(map(str, silent[:8])) + (", ..." if len(silent) > 8 else "")
         raise TallyError(
-            f"every one of the {len(tally.reports)} groups must have reports for an unbiased "
-            f"estimate, but group {listed} has none. Collect more reports, or use a decoder that "
+            f"for an unbiased estimate, each of the {len(tally.reports)} groups must have "
+            f"reports, but group {listed} has none. Collect more reports, or use a decoder that "
             "needs no inverse"
         ) from None
 

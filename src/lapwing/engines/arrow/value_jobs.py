@@ -453,7 +453,7 @@ def curator_columns(
     values = ColumnValues.in_table(table, column, cells, texts=texts, curator=True)
     beside = segments_beside(values, by, curated)
     if beside is not None and beside.name == count_column:
-        raise ArgumentError("by", "must differ from count_column", others=("count_column",))
+        raise ArgumentError("by", "must not be count_column", others=("count_column",))
     values.check_type()
     if beside is not None:
         beside.check_type()

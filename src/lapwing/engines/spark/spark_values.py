@@ -256,7 +256,7 @@ def _number_of_labels(rows: SparkRows, labels: list[str], most: int) -> int:
 
 def _count_column(rows: SparkRows, name: str, column: str) -> str:
     if rows.table.column(name, option="count_column", beside=column) == column:
-        raise ArgumentError("count_column", "must name another column than that of the reports")
+        raise ArgumentError("count_column", "must differ from the column of reports")
     if rows.table.typed:
         check_count_type(rows.table.empty(name).type, column=name)
     return name
@@ -290,7 +290,7 @@ def _report_column(
 def _check_labels(rows: SparkRows, labels: list[str], column: str) -> None:
     for name in labels:
         if rows.table.column(name, option="by", beside=column) == column:
-            raise ArgumentError("by", "must name another column than that of the reports")
+            raise ArgumentError("by", "must differ from the column of reports")
         if rows.table.typed:
             labels_of(rows.table.empty(name), column=name)
 
@@ -370,8 +370,9 @@ def randomize(
     domain = survey.randomizer.domain
     if isinstance(domain, Product):
         raise ArgumentError(
-            f"Spark randomizes one column, this survey asks about {' and '.join(domain.names)}. "
-            "Write both columns as Parquet, and use lapwing.engines.arrow.randomize"
+            "Spark randomizes one column, but this survey asks about "
+            f"{' and '.join(domain.names)}. Write both columns as Parquet, and use "
+            "lapwing.engines.arrow.randomize"
         )
     rows = SparkRows.of(df)
     values = ColumnValues.in_table(rows.table, column, domain, by=by, texts=texts)
@@ -412,7 +413,7 @@ def _numbers_that_add_up() -> Any:
 
 def _check_some(written: Any) -> None:
     if written.isEmpty():
-        raise DomainError("the data frame must hold at least one row. It holds none")
+        raise DomainError("the data frame must contain at least one row, but it has none")
 
 
 def _reading(values: ColumnValues) -> dict[str, Any]:
@@ -592,8 +593,8 @@ class _Place:
         if left:
             warnings.warn(
                 f"next to {self.path.getName()} is {left[0]}, from a job that was killed or is "
-                f"still running. If none is running, delete it: it holds reports that must stay "
-                f"private",
+                "still running. If none is running, delete it: it contains reports that must "
+                "stay private",
                 LapwingWarning,
                 stacklevel=2,
             )
@@ -617,8 +618,8 @@ class _Place:
             if "FileAlreadyExists" in str(error.java_exception.getClass().getName()):
                 self.check_absent()
             raise EngineError(
-                f"the folder of reports could not be given the name {self.path.getName()}, and was "
-                "deleted"
+                f"the folder of reports could not be renamed to {self.path.getName()}, so it "
+                "was deleted"
             ) from error
 
 

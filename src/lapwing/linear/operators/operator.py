@@ -452,6 +452,52 @@ class Coarsened(Operator):
         return bands
 
 
+class OwnColumns(Operator):
+    """An operator on cells, applied to symbols: a few symbols are cells, all others the last cell.
+
+    Shape ``[inner rows, size]``. One addition per symbol on top of the inner product.
+
+    inner: Its columns are the cells.
+    size: Symbols, at least as many as cells.
+    own: Symbols with a cell of their own, increasing, one fewer than there are cells.
+    """
+
+    def __init__(self, inner: LinearOperator, *, size: int, own: Sequence[int]) -> None:
+        rows, cells = inner.shape
+        super().__init__((rows, size))
+        self.inner = as_operator(inner)
+        self.own = np.array(own, dtype=np.intp)
+        self.cell = np.full(size, cells - 1)
+        self.cell[self.own] = np.arange(cells - 1)
+
+    @property
+    def on_cells(self) -> Operator:
+        """The operator on cells: a report depends on the cell alone."""
+        return self.inner
+
+    def cell_totals(self, entries: Numbers) -> Numbers:
+        """Return the sums over cells: [cells], or [cells, columns]."""
+        own = entries[self.own]
+        sums: Numbers = np.concatenate([own, (entries.sum(axis=0) - own.sum(axis=0))[None]])
+        return sums
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = self.inner.matmat(self.cell_totals(x))
+        return product
+
+    def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        read: NDArray[np.float64] = self.inner.rmatmat(r)[self.cell]
+        return read
+
+    def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        product: NDArray[np.float64] = self.inner._matvec(self.cell_totals(x.reshape(-1)))
+        return product
+
+    def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        read: NDArray[np.float64] = self.inner._rmatvec(r.reshape(-1))[self.cell]
+        return read
+
+
 class Repeated(Operator):
     """Entry (j, i) is ``1 / times`` when ``j // times == i``. Shape ``[size * times, size]``.
 
