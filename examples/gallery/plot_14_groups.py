@@ -2,8 +2,8 @@
 Thirty-six months are published for the privacy cost of one
 ===========================================================
 
-Each of 360,000 taxi trips belongs to one month, so one release with a public list of months gives
-results for every month, and each trip has the guarantee of a single release.
+Each of 360,000 taxi trips belongs to one month. One release with a public list of months therefore
+gives results for every month, and each trip has the guarantee of a single release.
 """
 
 import matplotlib.pyplot as plt
