@@ -46,6 +46,7 @@ BENCHMARKS = {
     "accuracy/click_counts": "the default of sparse categories on Kosarak (needs the data folder)",
     "accuracy/head_of_labels": "the 50 largest of sparse labels (needs the data folder)",
     "accuracy/few_labels": "four to 100 labels, shrunk or not",
+    "accuracy/asked_labels": "the share of one label, asked for or not",
     "accuracy/heavy_hitters": "scan and prefix extension on Kosarak (needs the data folder)",
     "accuracy/compressive_figures": "the compressive paper's figures 2 and 3",
     "accuracy/compressive_theorem": "its theorem 1.1 and table 1, our rule for m, recommend",

@@ -15,6 +15,7 @@ from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.operator import (
     BlockDiagonal,
     Coarsened,
+    OwnColumns,
     Repeated,
     Stacked,
     Whitened,
@@ -92,6 +93,9 @@ OPERATORS: dict[str, Callable[[], LinearOperator]] = {
         np.array([0, 0, 1]), np.array([1, 0, 2, 1]), inside=0.5, outside=0.1
     ),
     "product": lambda: SlidingWindow(12, width=3, inside=0.2, outside=0.05) @ Repeated(4, times=3),
+    "own columns": lambda: OwnColumns(
+        CompoundSymmetric(3, diagonal=0.5, off_diagonal=0.1), size=8, own=[0, 5]
+    ),
     "coarsened": lambda: Coarsened(CompoundSymmetric(3, diagonal=0.5, off_diagonal=0.1), size=8),
     "adjoint": lambda: SlidingWindow(6, width=3, inside=0.2, outside=0.05).adjoint(),
 }

@@ -32,7 +32,13 @@ from lapwing.papers.baselines import LocalHashing, PrefixHashing
 from lapwing.papers.square_wave import GeneralWave, HaarHadamard, Hierarchical
 from lapwing.papers.wavelet import Wavelet
 from lapwing.privacy.sampling.randomness import iterate, seeded
-from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, Piecewise, UnaryEncoding
+from lapwing.randomizers import (
+    AskedLabels,
+    HadamardResponse,
+    OptimizedUnaryEncoding,
+    Piecewise,
+    UnaryEncoding,
+)
 from tests.contracts.registered import example_surveys
 from tests.vectors.address_vectors import address_vectors
 from tests.vectors.affine_vectors import BAD_NAMES, BIT_LADDER, NAMED
@@ -129,6 +135,26 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
             questions=["share at-least 65", "curve"],
         ),
         [0, 4.99, 5, 64.9, 65, 94.9, 95, 100, 101],
+    ),
+    "asked-labels": (
+        Survey(
+            "mode",
+            AskedLabels(
+                Categories(["red", "green", "blue", "gray"], missing="category"),
+                1,
+                labels=[1, 4],
+            ),
+            questions=["share label green"],
+        ),
+        ["red", "green", "blue", "gray", "pink", None],
+    ),
+    "asked-labels-and-all": (
+        Survey(
+            "number",
+            AskedLabels(Categories(40), "0.5", labels=[*range(3, 21)], share=0.5),
+            questions=["share label 3", "curve"],
+        ),
+        [0, 3, 20, 21, 39],
     ),
     "multiscale-wave-wide": (  # the default mixture at epsilon 8
         Survey("share", MultiscaleWave(interval(0, 1, bins=64), 8)),

@@ -200,6 +200,9 @@ def report(survey: dict[str, Any], x: int, words: Iterator[int]) -> bytes:
             what, starts, _ = survey["randomizer"]["components"][number]
             if what == "cells":
                 cell = sum(start <= x for start in starts) - 1
+        if kind == "asked-labels" and number == 0:
+            asked = survey["randomizer"]["labels"]
+            cell = asked.index(x) if x in asked else len(asked)
     made = _single(group["randomizer"], group["derived"], cell, words, cells=group["cells"])
     return (bytes([number]) + made).ljust(derived["report_width"], b"\0")
 

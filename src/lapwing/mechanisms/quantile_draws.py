@@ -65,7 +65,7 @@ class QuantileDraws:
     square of ``1 / levels`` in zero-concentrated privacy [3]_.
 
     **Accuracy.** Ends move outward so far that an empty part of the range next to a quantile is
-    rarely chosen, even if that is the whole range.
+    rarely chosen. This holds even if the whole range is empty.
 
     **Cost.** Linear in the bins and in the scale, and independent of the rows.
     """

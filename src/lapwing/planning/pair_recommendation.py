@@ -228,7 +228,7 @@ def recommend_pairs(
     if column is not None and not labelled:
         number = users or 100_000
         planned = _planned(mixture(number), column, number, repeats, seed)
-        reason += "" if planned is None else " Its parts were chosen for this pair."
+        reason += "" if planned is None else " Its components were chosen for this pair."
     people = _people(errors, users, error, simulated=simulated)
     randomizer = mixture(people)
     expected = {DISTANCE: ErrorByKind(errors(people))}
@@ -247,8 +247,8 @@ _REASON = (
 def _marginal_sentence(domain: Product) -> str:
     names = " or ".join(domain.names)
     return (
-        f"The error of the distribution of {names} alone is about {MARGINAL_COST} times that of a "
-        "survey of the same people about this attribute only."
+        f"The error for {names} alone is about {MARGINAL_COST} times that of a survey of the "
+        "same people about only that attribute."
     )
 
 

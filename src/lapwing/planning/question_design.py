@@ -9,6 +9,9 @@ the people.
 Beside the curve, the cells that are asked are cut further, at places that differ between groups of
 people. So each report about a share also tells something of the curve, and the default mixture
 needs fewer people. From epsilon 8 on only its subsets of fine bins are left.
+
+Of labels, those that are asked are cells, and all others together one more. With the curve, which
+is the shares of all labels, half of the people report on these cells.
 """
 
 from __future__ import annotations
@@ -21,10 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.decoders.unbiased.linear_estimate import asked_noise
+from lapwing.decoders.unbiased.unbiased_shares import guessed_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.planning.chosen_bins import FEW_BINS, recommended_bins, with_bins
+from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.planned_parts import CurveRisk, next_randomizer
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
@@ -40,6 +46,8 @@ from lapwing.questions import (
     check_answerable,
     label_of,
 )
+from lapwing.randomizers.categorical.affine_subset_selection import MOST_CELLS
+from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import (
     MultiscaleWave,
     OwnCells,
@@ -47,6 +55,7 @@ from lapwing.randomizers.numerical.multiscale_wave import (
     default_mixture,
     fitted,
 )
+from lapwing.randomizers.numerical.own_cells import BITS, set_randomizer
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results.distribution import Distribution
 from lapwing.results.question_cells import cell_starts
@@ -72,6 +81,14 @@ WAVE_EPSILON = 3
 CUTS, FINE_CUTS = 4, 8
 """Groups of people whose cells are cut at different places, and from epsilon 8 on."""
 
+MOST_LABELS = 4096
+"""Labels up to which a server counts reports about all of them in seconds."""
+
+ALONE, WITH_ALL = 0.95, 0.8
+"""At most so much of the error of an asked label with the design for all labels is accepted."""
+# Beside the curve the others lose: their error grows by 1.4, and by twice that where one report
+# almost says the label.
+
 LIKE = "like"
 """The kind of a column that somebody names, on which quantiles have errors in their unit."""
 
@@ -86,11 +103,13 @@ class QuestionDesign:
     domain: The domain, with bins at the edges that are asked where none were declared.
     components: Components of a :class:`lapwing.MultiscaleWave`. None for the default design.
     reason: The reason, in a sentence or two.
+    labels: Randomizer of asked labels. Default: None, the design for all labels.
     """
 
     domain: Domain
     components: tuple[Wave | OwnCells, ...] | None
     reason: str
+    labels: AskedLabels | None = None
 
 
 def question_design(
@@ -108,7 +127,7 @@ def question_design(
     for each in questions:
         check_answerable(each, chosen)
     if not domain.ordered:
-        return QuestionDesign(domain, None, "")
+        return _label_design(domain, epsilon, questions)
     means = any(isinstance(each, Mean) for each in questions)
     points = means and not domain.circular
     curve = any(isinstance(each, Curve | Quantile) for each in questions)
@@ -117,14 +136,18 @@ def question_design(
     starts = cell_starts(questions, chosen)
     if cells and len(starts) < 2:
         raise ArgumentError(
-            f"{questions[0]} has no edge inside the range of the domain. Ask about a place inside"
+            f"{questions[0]} has no edge inside the range of the domain. Ask about a value "
+            "inside it"
         )
     if chosen.inside_size < LEAST_BINS:
         return QuestionDesign(
-            chosen, None, f"With fewer than {LEAST_BINS} bins each bin is asked about. {sentence}"
+            chosen, None, f"With fewer than {LEAST_BINS} bins, each bin is asked about. {sentence}"
         )
     if cells and len(starts) > _most_cells(epsilon, users):
-        many = f"The questions have {len(starts)} cells, as many as the curve answers better."
+        many = (
+            f"The questions have {len(starts)} cells. With this many, the curve answers them "
+            "better."
+        )
         cells, curve, sentence = False, True, f"{many} {sentence}".rstrip()
     if not (cells or points):
         return QuestionDesign(chosen, None, sentence)
@@ -146,7 +169,7 @@ def question_design(
     if cells:
         made = _cut_further(starts, chosen.size, epsilon) if curve else [starts]
         table += [("cells", each, rest / len(made)) for each in made]
-        said.append(f"{len(starts)} cells with the edges that are asked ({rest:.0%} of the people)")
+        said.append(f"{len(starts)} cells with the edges asked about ({rest:.0%} of the people)")
         if len(made) > 1:
             said[-1] += f", cut further in {len(made)} ways"
     if points:
@@ -155,8 +178,46 @@ def question_design(
         said.append(f"one wave for the mean ({rest:.0%} of the people)")
     text = f"multiscale-wave with {' and '.join(said)}."
     if not curve:
-        text += " Other questions get much wider intervals. To share the people, ask the curve too."
+        text += " Other questions get much wider intervals. To avoid that, also ask for the curve."
     return QuestionDesign(chosen, tuple(table), f"{text} {sentence}".rstrip())
+
+
+def _label_design(
+    domain: Domain, epsilon: Fraction, questions: Sequence[Question]
+) -> QuestionDesign:
+    """Return the design for shares of labels: cells of the asked ones where they have less error.
+
+    Missing values are a cell of their own, because shares of labels are of the values present.
+    """
+    shares = [each for each in questions if isinstance(each, Share)]
+    curve = len(shares) < len(questions)
+    if not shares or not 2 < domain.size <= (MOST_LABELS if curve else MOST_CELLS):
+        return QuestionDesign(domain, None, "")
+    missing = [] if domain.missing_index is None else [domain.missing_index]
+    asked = tuple(sorted({*missing, *(symbol_of(each, domain) for each in shares)}))
+    said = "As many labels are asked as are answered better together."
+    if len(asked) > domain.size - 2:
+        return QuestionDesign(domain, None, said)
+    made = AskedLabels(domain, epsilon, labels=asked, share=0.5 if curve else 1)
+    usual = set_randomizer(domain.size, epsilon, affine=domain.size > BITS)
+    mass = guessed_shares(domain.size, asked)
+    ours, theirs = (
+        asked_noise(each.channel, mass, people=USER_LIMIT).variance()[[*asked]].mean()
+        for each in (made, usual)
+    )
+    if math.sqrt(ours / theirs) > (WITH_ALL if curve else ALONE):
+        return QuestionDesign(domain, None, said)
+    text = f"{made.name} with {len(asked) + 1} cells, the asked labels and all others together"
+    if curve:
+        text += ", for half of the people, and all labels for the others."
+    else:
+        text += ". Other labels are not known. To share the people, ask the curve too."
+    return QuestionDesign(domain, None, text, made)
+
+
+def symbol_of(question: Share, domain: Domain) -> int:
+    """Return the number of the label that is asked. Of missing values, their symbol."""
+    return int(domain.index([label_of(question.label, domain, name="label")])[0])
 
 
 def next_design(
@@ -278,7 +339,7 @@ def _with_edges(domain: Domain, questions: Sequence[Question]) -> tuple[Domain, 
     own = sorted({*kept, *missing})
     made = replace(domain, edges=own, bins=None, scale="linear")  # type: ignore[arg-type]
     more = len(own) - edges.size
-    return made, f"{more} more edges are those that are asked." if more > 0 else ""
+    return made, f"{more} more edges were added for the questions." if more > 0 else ""
 
 
 # Predicted errors
@@ -297,6 +358,28 @@ def predicted_distances(
         for distance, error in zip(distances, found, strict=True):
             distances[distance][kind] = error
     return distances
+
+
+@one_thread
+def label_errors(
+    randomizer: Randomizer,
+    questions: Sequence[Question],
+    columns: Mapping[str, Vector],
+    *,
+    users: int,
+) -> dict[str, dict[str, float]]:
+    """Return the expected error of each question about asked labels, as :func:`question_errors`.
+
+    That of the curve is the root of the mean over all labels.
+    """
+    domain = randomizer.domain
+    errors: dict[str, dict[str, float]] = {str(each): {} for each in questions}
+    for kind, mass in columns.items():
+        variance = asked_noise(randomizer.channel, mass, people=users).variance()
+        for each in questions:
+            of = symbol_of(each, domain) if isinstance(each, Share) else slice(None)
+            errors[str(each)][kind] = float(np.sqrt(np.mean(np.minimum(variance[of], 1.0))))
+    return errors
 
 
 @one_thread
@@ -348,8 +431,7 @@ def _weights(question: Question, domain: Domain, mass: Vector) -> Matrix:
     """Return weights of the symbols on a column, a row for each number of a question."""
     size = domain.size
     if isinstance(question, Share) and question.label is not None:
-        symbol = domain.index([label_of(question.label, domain, name="label")])
-        return np.eye(size)[symbol]
+        return np.eye(size)[[symbol_of(question, domain)]]
     if isinstance(question, Share | Histogram):
         rows = np.zeros((len(question.ranges(domain)), size))
         for row, spans in zip(rows, question.ranges(domain), strict=True):

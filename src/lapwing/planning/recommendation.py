@@ -59,14 +59,20 @@ from lapwing.planning.label_recommendation import (
     LABEL_LIMIT,
     categorical_choice,
     least_variance,
+    option_of,
+    populations,
+    predicted_errors,
     simulated_gaps,
 )
 from lapwing.planning.pair_recommendation import DISTANCE, recommend_pairs
 from lapwing.planning.planned_parts import planned_parts
 from lapwing.planning.question_design import (
+    QuestionDesign,
+    label_errors,
     predicted_distances,
     question_design,
     question_errors,
+    symbol_of,
 )
 from lapwing.planning.simulation import KINDS, Column, reference_family, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
@@ -76,7 +82,8 @@ from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.ranges import symbol_places
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.questions import Question, label_of, read_questions
+from lapwing.questions import Curve, Question, Share, read_questions
+from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
@@ -312,7 +319,7 @@ def recommend(
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
                 "kind",
-                f"and distance are chosen for pairs: what is predicted is the {DISTANCE} error",
+                f"and distance are fixed for pairs, where the {DISTANCE} error is predicted",
                 advice="Leave both out",
                 others=("distance",),
             )
@@ -337,7 +344,7 @@ def recommend(
         if refine or kind != "typical":
             raise ArgumentError(
                 "kind",
-                "is for numbers: labels have no reference columns",
+                "is only for numbers, because labels have no reference columns",
                 advice="Leave kind and refine out",
                 others=("kind", "refine"),
             )
@@ -395,9 +402,14 @@ def _for_questions(
     seed: int,
 ) -> Recommendation:
     """Return the recommendation for questions."""
+    given = [name for name, value in rest.items() if value not in (None, "typical", False)]
     design = question_design(domain, epsilon, questions, users=users or 1)
+    if given and design.labels is not None:
+        design = replace(design, labels=None, reason=f"{given[0]} is about all labels.")
     if isinstance(like, Distribution):
         like = masses_on(like, design.domain)
+    if design.labels is not None:
+        return _of_asked_labels(design, questions, users=users or 1, like=like, seed=seed)
     if design.components is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # it was given
@@ -413,7 +425,6 @@ def _for_questions(
         error = with_questions(found.expected_error, questions, like)
         reason = f"{found.reason} {design.reason}".rstrip()
         return replace(found, questions=questions, expected_error=error, reason=reason)
-    given = [name for name, value in rest.items() if value not in (None, "typical", False)]
     if given:
         raise ArgumentError(
             f"{given[0]} is about the whole curve, but other questions are asked. "
@@ -431,6 +442,25 @@ def _for_questions(
     )
 
 
+def _of_asked_labels(
+    design: QuestionDesign, questions: tuple[Question, ...], *, users: int, like: Any, seed: int
+) -> Recommendation:
+    """Return the recommendation of asked labels. Distances are those of all labels, if asked."""
+    randomizer = design.labels
+    assert randomizer is not None
+    known: dict[str, ErrorByKind] = {}
+    if Curve() in questions:
+        laws = populations(randomizer.domain.size) if like is None else _masses(design.domain, like)
+        every = option_of(randomizer.groups[-1].randomizer)
+        reporting = max(1, round((1 - randomizer.share) * users))
+        known = predicted_errors(every, reporting, laws=laws, seed=seed)
+    error = ExpectedError(randomizer, users, known, "simulation" if known else "formula")
+    error = with_questions(error, questions, like)
+    return Recommendation(
+        randomizer, recommended_decoder(randomizer), error, design.reason, questions
+    )
+
+
 def with_questions(
     found: ExpectedError, questions: Sequence[Question], like: Distribution | ArrayLike | None
 ) -> ExpectedError:
@@ -441,15 +471,19 @@ def with_questions(
     """
     domain, people = found.method.domain, found.people
     errors: dict[str, ErrorByKind] = {}
-    if domain.ordered:
+    if isinstance(found.method, AskedLabels):
+        masses = populations(domain.size) if like is None else _masses(domain, like)
+        predicted = label_errors(found.method, questions, masses, users=people)
+        errors = {text: ErrorByKind(by_kind) for text, by_kind in predicted.items()}
+    elif domain.ordered:
         columns = _masses(domain, like)
         predicted = question_errors(found.method, questions, columns, users=people)
         errors = {text: ErrorByKind(by_kind) for text, by_kind in predicted.items()}
     elif like is not None and domain.size <= LABEL_LIMIT:
         gaps = simulated_gaps(found.method, people, _masses(domain, like)["like"], seed=0)
         for each in questions:
-            (symbol,) = domain.index([label_of(str(each.label), domain, name="label")])  # type: ignore[union-attr]
-            error = float(np.sqrt(np.mean(gaps[:, symbol] ** 2)))
+            of = symbol_of(each, domain) if isinstance(each, Share) else slice(None)
+            error = float(np.sqrt(np.mean(gaps[:, of] ** 2)))
             errors[str(each)] = ErrorByKind({"like": error})
     elif "mean_squared_error" in found:
         squared = found["mean_squared_error"].by_kind
@@ -465,7 +499,7 @@ def _masses(domain: Domain, like: Distribution | ArrayLike | None) -> dict[str, 
 def _check_target(users: Any, error: Any) -> None:
     if (users is None) == (error is None):
         raise ArgumentError(
-            "give either users, how many people will report, or error, the error to be reached"
+            "give either users (how many people will report) or error (the error to reach)"
         )
     if users is not None:
         whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
@@ -494,13 +528,14 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
     if isinstance(like, Distribution):
         if like.domain.to_document() != domain.to_document():
             raise MismatchError(
-                "like must be a distribution on the same domain. Decode it at the bins of this one"
+                "like must be a distribution on the same domain. Decode it with the bins of "
+                "this domain"
             )
         like = like.mass
     mass = domain.with_nobody_outside(as_numbers(like, name="like"))
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
         raise ArgumentError(
-            "like", f"must be {domain.size} masses, one per symbol, finite and not negative"
+            "like", f"must be {domain.size} masses, one per bin, finite and not negative"
         )
     if mass.sum() <= 0:
         raise ArgumentError("like", "must have a positive sum", f"{mass.sum():g}")
@@ -575,8 +610,8 @@ class _Plan:
         if needed[best] == math.inf:
             least = min(self.aim(pair, USER_LIMIT) for pair in self.pairs)
             raise ArgumentError(
-                f"no number of people up to {USER_LIMIT} reaches an error of {error:g}. The least "
-                f"that is predicted here is {least:.2g}"
+                f"no number of people up to {USER_LIMIT} reaches an error of {error:g}. The "
+                f"smallest predicted error is {least:.2g}"
             )
         return best, int(needed[best])
 
@@ -616,7 +651,7 @@ def _numerical(
         parts = planned_parts(plan.domain, mass, epsilon=plan.epsilon, users=people)
         planned = MultiscaleWave(plan.domain, plan.epsilon, components=parts)
         if planned != randomizer:
-            randomizer, reason = planned, f"{reason} Its parts were chosen for this column."
+            randomizer, reason = planned, f"{reason} Its components were chosen for this column."
 
     def simulated(number: int) -> dict[str, ErrorByKind]:
         found = simulated_errors(
@@ -658,17 +693,17 @@ def _refined(
         if people > USER_LIMIT:
             raise ArgumentError(
                 f"no number of people up to {USER_LIMIT} reaches an error of {error:g} on this "
-                f"column. {people} would be needed, if the error went on falling"
+                f"column. About {people} would be needed if the error kept falling"
             )
         expected = simulated(people)
     return people, expected
 
 
 _WHY = {
-    "multiscale-wave": "waves of several widths see every frequency of the column, and the "
-    "spectral prior learns from the reports which of them matter",
-    "square-wave": "on so few symbols one wave sees them all",
-    "subset-selection": "so few symbols can be distinguished one by one",
+    "multiscale-wave": "waves of several widths capture every frequency of the column, and the "
+    "spectral prior learns from the reports which ones matter",
+    "square-wave": "with so few bins, one wave captures everything",
+    "subset-selection": "so few bins can be distinguished individually",
 }
 
 
@@ -685,19 +720,19 @@ def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
     least = shipped().sizes("multiscale-wave")[0]
     if domain.size < least:
         text += (
-            f". A multiscale wave needs {least} bins, and this domain has {domain.size}. From "
-            f"{least} on it is also compared, and its error may be smaller"
+            f". A multiscale wave needs {least} bins, but this domain has {domain.size}. From "
+            f"{least} bins on, it is compared too, and its error may be smaller"
         )
     cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS // 2
     if cut and plan.epsilon >= EPSILON_FOR_ATOMS:
         text += (
-            f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins. From "
-            f"epsilon {EPSILON_FOR_ATOMS} on, such values are then distinguished"
+            f". If many people may have exactly the same value, declare {BINS_FOR_ATOMS} bins. "
+            f"From epsilon {EPSILON_FOR_ATOMS} on, such values are then detected"
         )
     known = shipped().sheet(pair, shipped().sizes(pair)[-1]).users
     if not known[0] <= people <= known[-1]:
         text += (
             f". The table was simulated for {known[0]:,} to {known[-1]:,} people, and is "
-            "extrapolated beyond"
+            "extrapolated beyond that"
         )
     return text + "."

@@ -99,7 +99,7 @@ from lapwing.results.symbols import (
     missing_unseen,
     values_of,
 )
-from lapwing.results.unanswered import reason_of, without_numbers
+from lapwing.results.unanswered import reason_of, unknown_symbols, without_numbers
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:
@@ -157,7 +157,10 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     band = result.confidence_band(**how)
     nobody = missing_share(result) == 1  # has a value, so nothing is said of values
     if nobody and request.shares:
-        raise ArgumentError("all mass is on missing values, so nobody has one. Ask for their share")
+        raise ArgumentError(
+            "all mass is on missing values, so nobody has a value. Ask for the share of "
+            "missing values"
+        )
     circle = Circle.of_domain(result.domain)
     start = start_of(request, result.domain)
     moments, bounds, atoms = (
@@ -307,15 +310,18 @@ def _range_errors(result: Any, *, level: float, target: Target) -> RangeErrors |
 
 def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
     band = result._shown_band(**request.how)
+    unknown = unknown_symbols(result)
+    mass = np.where(unknown, 0.0, result.mass)
     return {
         **_head(result, band, request),
         "kind": "labels",
         "missing": missing_row(result, **request.how),
         "share_in_band": share_in_band(result, **request.how),
-        "labels": result.domain.size,
+        "labels": int((~unknown).sum()),
         "shares": [
             {"label": label, "share": share, **ends}  # type: ignore[typeddict-item]
-            for label, share, ends in largest_rows(result.domain, result.mass, band)
+            for label, share, ends in largest_rows(result.domain, mass, band)
+            if not (unknown.any() and (ends["low"], ends["high"]) == (0, 1))
         ],
     }
 

@@ -45,7 +45,7 @@ from lapwing.results.rounding import (
 )
 from lapwing.results.signed_estimate import spans_interval
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
-from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of
+from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of, unknown_symbols
 
 ASKS = "asks"
 """The entry of a provenance with the questions of a survey. Without one it asks the curve."""
@@ -54,8 +54,8 @@ WIDE = 0.5
 """Part of the range from which on an interval says so little that its point is left out."""
 
 TOO_WIDE = (
-    "the interval spans half of the range or more, and the survey does not ask this, so there is "
-    "no point"
+    "the interval spans half of the range or more, and the survey was not designed for this "
+    "question, so there is no point estimate"
 )
 
 AT_AN_END = "not known. Declare {0} as an atom (--atom {0})"
@@ -132,7 +132,7 @@ def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, 
     Raises ArgumentError when one is to the curve, which has a table of its own.
     """
     if any(isinstance(answer.question, Curve) for answer in answers):
-        raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
+        raise ArgumentError("the curve has a number for each bin. For a table, use lapwing show")
     rows = [row for answer in answers for row in _lines(answer, domain)]
     return [{name: row[name] for name in row if name not in _WORDS} for row in rows]
 
@@ -224,7 +224,7 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
     domain = result.domain
     check_answerable(asked, domain)
     if isinstance(asked, Curve) and domain.circular:
-        raise ArgumentError("a curve needs a place on the circle where it begins. Use cdf(...)")
+        raise ArgumentError("a curve needs the value on the circle where it begins. Use cdf(...)")
     reason = reason_of(result)
     rows = _rows(result, asked, how)
     of_missing = isinstance(asked, Share) and asked.label in ("missing", MISSING)
@@ -261,10 +261,11 @@ def in_place_of_curve(result: Any, asks: Sequence[Any] = ()) -> tuple[Question, 
     asks: The questions. None: those of the survey.
 
     returns: Empty where the curve is asked, alone or by the survey. Also of labels, unless asked
-        here: the shares of all of them are as well known.
+        here, where the shares of all of them are known.
     """
     if not asks:
-        curve = not result.domain.ordered or asks_curve(result.provenance)
+        known = not (result.domain.ordered or unknown_symbols(result).any())
+        curve = known or asks_curve(result.provenance)
         return () if curve else asked_in(result.provenance)
     asked = tuple(map(read, asks))
     return () if asked == (Curve(),) else asked
@@ -293,6 +294,9 @@ def _rows(result: Any, asked: Question, how: dict[str, Any]) -> list[_Row]:
         return [(value, *(interval or (None, None)), NO_MIDDLE if value is None else None)]
     if isinstance(asked, Quantile):
         return [_quantile(result, each, how) for each in asked.probabilities]
+    if not domain.ordered:
+        missing = [] if domain.missing_index is None else [None]
+        return [_label_share(result, label, how) for label in [*domain.listed, *missing]]
     columns = cdf_columns(result, result.confidence_band(**how))
     return [(*each, None) for each in zip(*columns.values(), strict=True)]
 

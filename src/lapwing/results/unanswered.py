@@ -13,16 +13,18 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.errors import WeakAnswerWarning, callers_level
 from lapwing.results.counted import counted_word
 from lapwing.results.readable import Columns
 from lapwing.results.symbols import missing_share, missing_unseen
+from lapwing.results.uncertainty import UNKNOWN
 
 FEW_KEY = "too_few"
 """The entry of a provenance that says that there are too few people for an interval."""
 
-HARDLY_ANYBODY = "hardly anybody has a value"
+HARDLY_ANYBODY = "too few have a value"
 
 _SAID = "_said_too_few"
 """The attribute of a result of too few people that has told its reader so."""
@@ -94,6 +96,14 @@ def perhaps_nobody(result: Any) -> bool:
     if result.uncertainty is None or missing_unseen(result):
         return False
     return bool(result.share_interval(None)[1] >= 1)
+
+
+def unknown_symbols(result: Any) -> NDArray[np.bool_]:
+    """Return of which labels nothing is known but the sum of their shares: bool [size]."""
+    if result.uncertainty is None:
+        return np.zeros(result.domain.size, dtype=bool)
+    unknown: NDArray[np.bool_] = result.uncertainty.noise.diagonal >= UNKNOWN / 2
+    return unknown
 
 
 def without_numbers(answer: Document, reason: str | None) -> Document:

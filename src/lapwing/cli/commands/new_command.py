@@ -40,6 +40,7 @@ from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.registry import RANDOMIZERS
 from lapwing.results.weak_parameters import warn_of_epsilon
@@ -307,11 +308,11 @@ def _write_survey(
     rows, tables, randomizer = survey._facts(), [], survey.randomizer
     if note := f"{advice_on(domain)} {note}".strip():
         document["note"] = rows["bins"] = note
-    if isinstance(randomizer, MultiscaleWave):
-        if known.like is not None:
-            rows["components"] = components_text(randomizer, chosen_by=str(known.like))
-        if survey.questions or known.like is not None:
-            tables = [components_table(randomizer)]
+    if isinstance(randomizer, MultiscaleWave) and known.like is not None:
+        rows["components"] = components_text(randomizer, chosen_by=str(known.like))
+    asks = survey.questions or known.like is not None
+    if asks and isinstance(randomizer, MultiscaleWave | AskedLabels):
+        tables = [components_table(randomizer)]
     out.show(document, facts(rows | {"written": str(output)}), *tables)
 
 

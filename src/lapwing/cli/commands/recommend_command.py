@@ -35,6 +35,7 @@ from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.privacy.exact_numbers import Epsilon, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
+from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.rounding import count_text, exact_text, level_text
 from lapwing.survey.watch import Watch
@@ -193,10 +194,12 @@ def recommend(
 
 def _planned_tables(found: Recommendation) -> list[Table]:
     """Return the tables of expected errors and, for questions, of the components."""
-    tables = [_errors(found.expected_error, found.predicted_by, found.randomizer.domain)]
+    tables = []
+    if found.expected_error:
+        tables = [_errors(found.expected_error, found.predicted_by, found.randomizer.domain)]
     if found.expected_error.questions:
         tables.append(_question_errors(found))
-    if found.questions and isinstance(found.randomizer, MultiscaleWave):
+    if found.questions and isinstance(found.randomizer, MultiscaleWave | AskedLabels):
         tables.append(components_table(found.randomizer))
     return tables
 

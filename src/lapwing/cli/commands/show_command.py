@@ -20,6 +20,7 @@ from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.privacy.guarantee import standing_text
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
 from lapwing.protocol.messages.group_table import is_group_table
+from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.band import Target
@@ -118,7 +119,7 @@ def _is_domain(path: Path) -> bool:
 
 def _survey(survey: Any, how: HowShown) -> Shown:
     tables = [facts(survey._facts())]
-    if survey.questions and isinstance(survey.randomizer, MultiscaleWave):
+    if survey.questions and isinstance(survey.randomizer, MultiscaleWave | AskedLabels):
         tables.append(components_table(survey.randomizer))
     return {"survey": survey.to_document()}, tables, None
 

@@ -22,6 +22,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
 from lapwing.protocol.domains.product import Product
 from lapwing.questions import read_questions
+from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.distribution import Distribution
 from lapwing.results.rounding import count_text, exact_text, percent
@@ -72,8 +73,8 @@ class LikeOptions(PopulationOptions):
             return None
         if domain.size > LABEL_LIMIT:
             raise ArgumentError(
-                f"--like is a whole distribution, which is not predicted for {domain.size} "
-                f"values. Leave it out, or declare at most {LABEL_LIMIT}"
+                f"--like is not supported for {domain.size} values. Leave it out, or declare at "
+                f"most {LABEL_LIMIT} values"
             )
         if is_result(self.like):
             from lapwing.cli.reading.stored_answers import read_result  # slow to import
@@ -84,14 +85,14 @@ class LikeOptions(PopulationOptions):
             masses = self.people(self.like, domain, out, what="like").astype(np.float64)
         present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
         if present.sum() <= 0:
-            raise DomainError(f"{self.like} must hold at least one value. It holds none")
+            raise DomainError(f"{self.like} must contain at least one value, but it has none")
         inside = _inside_of(domain)
         bins = inside.stop - inside.start
         if domain.ordered and not is_result(self.like) and present.sum() < FEW * bins:
             values = count_text(int(present.sum()))
             out.warn(
-                f"{self.like} has {values} values for {bins} bins. With fewer "
-                f"than {FEW} for each bin, chance looks like point masses, for which it plans"
+                f"{self.like} has {values} values for {bins} bins. With fewer than {FEW} per "
+                "bin, the plan may mistake chance for point masses"
             )
         return masses
 
@@ -104,7 +105,7 @@ def asked_domain(
         return domain
     if isinstance(domain, Product):
         raise ArgumentError(
-            "ask", "is about one attribute. Leave it out for pairs, and ask the result"
+            "ask", "is for one attribute. Leave it out for pairs, and ask the result"
         )
     asked, exact = read_questions(ask), exact_epsilon(epsilon or 0)
     return question_design(domain, exact, asked, users=users or 1).domain
@@ -118,9 +119,9 @@ def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:
     """
     if _bins_of(result.domain) != _bins_of(domain):
         raise MismatchError(
-            f"{name} must be on the domain that is asked about, which is {domain_text(domain)}. It "
-            f"is on {domain_text(result.domain)}. Ask about that one, or name a table of "
-            "values, which fits any"
+            f"{name} must have the domain asked about, {domain_text(domain)}, but it has "
+            f"{domain_text(result.domain)}. Use that domain, or give a table of values, which "
+            "fits any domain"
         )
     masses: Vector = np.zeros(domain.size)
     inside, found = _inside_of(domain), _inside_of(result.domain)
@@ -155,14 +156,21 @@ def is_default_mixture(randomizer: MultiscaleWave) -> bool:
 def components_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
     """Return how the mixture components were chosen."""
     if is_default_mixture(randomizer):
-        return "the default mixture: no other lowers the expected error by 3% or more"
+        return "the default mixture: no other mixture lowers the expected error by 3% or more"
     return f"chosen by {chosen_by}"
 
 
-def components_table(randomizer: MultiscaleWave) -> Table:
+def components_table(randomizer: MultiscaleWave | AskedLabels) -> Table:
     """Return the table of the mixture components: a row for each."""
+    parts: list[tuple[str, Any, float]]
+    if isinstance(randomizer, AskedLabels):
+        parts = [("asked labels", len(randomizer.labels) + 1, randomizer.share)]
+        if randomizer.share < 1:
+            parts.append(("all labels", randomizer.domain.size, 1 - randomizer.share))
+    else:
+        parts = [*(randomizer.components or ())]
     rows = [
         [kind, exact_text(len(size) if isinstance(size, tuple) else size), percent(share)]
-        for kind, size, share in randomizer.components or ()
+        for kind, size, share in parts
     ]
     return grid("mixture components", ["component", "width or cells", "people"], rows)

@@ -162,7 +162,7 @@ def _information(block: Block) -> float | None:
     if isinstance(law, FixedSizeSubset):
         return 1 - 1 / law.symbols
     raise UnsupportedChannelError(
-        "this decoder takes reports of one output, of bits, or of sets of one size"
+        "this decoder takes reports that are one output, bits, or sets of one size"
     )
 
 

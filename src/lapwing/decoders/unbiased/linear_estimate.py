@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dpocon
 from lapwing.decoders.decoder import warn_when_weak
 from lapwing.decoders.unbiased.unbiased_shares import guessed_shares
 from lapwing.errors import TallyError, UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.operator import OwnColumns, Stacked, dense
@@ -151,10 +151,9 @@ def linear_estimate(
     O(size^3) for a matrix (20 ms at 256 symbols, 0.7 s at 1024), O(size) without.
     """
     check_given(channel, tally)
-    if len(channel.blocks) == 1 and channel.blocks[0].operator.compound is not None:
-        estimate = _compound_symmetric(channel, tally, plug_in)
-    elif _asked_alike(channel):
-        estimate = _with_asked(channel, tally, plug_in)
+    alone = len(channel.blocks) == 1 and channel.blocks[0].operator.compound is not None
+    if alone or _asked_alike(channel):
+        estimate = _of_parts(_parts(channel, tally), channel.domain.size, plug_in)
     elif hadamard_suffices(channel):
         estimate = hadamard_estimate(channel, tally, plug_in=plug_in)
     else:
@@ -188,7 +187,7 @@ def _about_reporters(covariance: Covariance, mass: Vector, reports: int) -> Cova
     return covariance + sampling.scaled(-1 / reports)
 
 
-Part = tuple[Block, Vector, int]
+Part = tuple[Block, Vector | Whole, int]
 """A block, its counts and how many reports they are of."""
 
 
@@ -227,8 +226,11 @@ class _Compounds:
     @property
     def weights(self) -> Vector:
         """The weight of each, by its precision where all cells are alike."""
+        if len(self.parts) == 1:
+            return np.ones(1)
         precise = np.array([1 / one.variance().mean() for one in self._alike])
-        return precise / precise.sum()
+        weights: Vector = precise / precise.sum()
+        return weights
 
     @property
     def _alike(self) -> list[Covariance]:
@@ -261,15 +263,6 @@ class _Compounds:
         return outputs.through(inverse).scaled(1 / reports)
 
 
-def _compound_symmetric(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Uncertainty:
-    found = _Compounds.of(_parts(channel, tally))
-    mass = simplex(found.center) if plug_in is None else plug_in
-    noise = _about_reporters(found.covariance(mass), mass, tally.total)
-    return Uncertainty(
-        found.center, noise, np.zeros(channel.domain.size), mass, tally.total, METHOD
-    )
-
-
 def _asked_alike(channel: Channel) -> bool:
     """Return whether some people reported on a few labels, the same ones, and others on all."""
     operators = [block.operator for block in channel.blocks]
@@ -277,7 +270,19 @@ def _asked_alike(channel: Channel) -> bool:
     return len(own) == 1 and all(one.on_cells.compound is not None for one in operators)
 
 
-def _with_asked(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Uncertainty:
+def asked_noise(channel: Channel, mass: Vector, *, people: int) -> Covariance:
+    """Return the covariance of the estimate about so many respondents with these shares.
+
+    channel: Blocks of one value on the diagonal and one elsewhere, on all labels or on asked ones.
+    """
+    parts: list[Part] = [
+        (block, np.zeros(block.operator.shape[0]), max(1, round(block.share * people)))
+        for block in channel.blocks
+    ]
+    return _of_parts(parts, mass.size, mass).noise
+
+
+def _of_parts(parts: list[Part], size: int, plug_in: Vector | None) -> Uncertainty:
     """Return the estimate where some of the people reported on a few labels and the rest together.
 
     Notes
@@ -285,23 +290,25 @@ def _with_asked(channel: Channel, tally: CountTally, plug_in: Vector | None) -> 
     Let x be the estimate of those who reported on all labels, C its covariance, y and E those of
     the cells, and S the sums over cells. Then ``x + C S' (S C S' + E)^+ (y - S x)`` has the least
     variance. C and E are those of :func:`guessed_shares`, because weights may not depend on the
-    data. They are the same for all labels of a cell. Where nobody reported on all labels, those of the
-    last cell share it evenly, and each has a variance of :data:`UNKNOWN`.
+    data. They are the same for all labels of a cell. Where nobody reported on all labels, those of
+    the last cell share it evenly, and each has a variance of :data:`UNKNOWN`.
 
     O(size * cells).
     """
-    size = channel.domain.size
-    parts = _parts(channel, tally)
     asked = [part for part in parts if isinstance(part[0].operator, OwnColumns)]
     every = [part for part in parts if not isinstance(part[0].operator, OwnColumns)]
+    people = sum(reports for *_, reports in parts)
     if not asked:
-        return _compound_symmetric(channel, tally, plug_in)
+        whole = _Compounds.of(every)
+        mass = simplex(whole.center) if plug_in is None else plug_in
+        noise = _about_reporters(whole.covariance(mass), mass, people)
+        return Uncertainty(whole.center, noise, np.zeros(size), mass, people, METHOD)
     cells = _Compounds.of(asked)
     sums = asked[0][0].operator
     members = sums.cell_totals(np.ones(size))
     if every:
         whole = _Compounds.of(every)
-        center, guess = whole.center, guessed_shares(sums)
+        center, guess = whole.center, guessed_shares(size, sums.own)
         gain = _gain(whole.covariance(guess), sums, cells.covariance(guess).dense())
     else:
         center, gain = np.full(size, 1 / size), np.diag(1 / members)
@@ -313,8 +320,8 @@ def _with_asked(channel: Channel, tally: CountTally, plug_in: Vector | None) -> 
         unknown = np.where(sums.cell == cells.size - 1, UNKNOWN, 0.0)
         covariance = Covariance(unknown, np.zeros((size, 0)), np.zeros(0))
     noise = _corrected(covariance, sums, gain, cells.covariance(mass).dense())
-    noise = _about_reporters(noise, mass, tally.total)
-    return Uncertainty(center, noise, np.zeros(size), mass, tally.total, METHOD)
+    noise = _about_reporters(noise, mass, people)
+    return Uncertainty(center, noise, np.zeros(size), mass, people, METHOD)
 
 
 def _gain(found: Covariance, sums: OwnColumns, cells: Matrix) -> Matrix:
@@ -356,8 +363,8 @@ def _matrix(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Unce
     size = channel.domain.size
     if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
-            f"this channel is inverted as a matrix, which is limited to {DENSE} symbols, got "
-            f"{size}. Decode at fewer bins, or without a band"
+            f"this channel is inverted as a matrix, which is limited to {DENSE} bins, got "
+            f"{size}. Decode with fewer bins, or without a band"
         )
     uniform = np.full(size, 1 / size)
     parts = []
@@ -416,8 +423,8 @@ def _factorized(normal: Vector) -> tuple[Vector, bool]:
         reciprocal = float(dpocon(factor, norm, uplo="L" if lower else "U")[0])
     if reciprocal < 1e-14:
         raise UnsupportedChannelError(
-            "this channel cannot be inverted: some distributions give the same reports. Decode "
-            "at fewer bins"
+            "this channel cannot be inverted, because different distributions give the same "
+            "reports. Decode with fewer bins"
         )
     return factor, lower
 
@@ -428,8 +435,8 @@ def _blame_silent_groups(tally: CountTally) -> None:
     if silent:
         listed = ", ".join(map(str, silent[:8])) + (", ..." if len(silent) > 8 else "")
         raise TallyError(
-            f"every one of the {len(tally.reports)} groups must have reports for an unbiased "
-            f"estimate, but group {listed} has none. Collect more reports, or use a decoder that "
+            f"for an unbiased estimate, each of the {len(tally.reports)} groups must have "
+            f"reports, but group {listed} has none. Collect more reports, or use a decoder that "
             "needs no inverse"
         ) from None
 

@@ -8,6 +8,7 @@ memory allows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Vector, Whole
 from lapwing.linear.operators.operator import OwnColumns
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import CountTally
@@ -27,12 +28,11 @@ GUESS = 0.1
 """The share of an asked label that weights are made for, because they may not follow from data."""
 
 
-def guessed_shares(operator: OwnColumns) -> Vector:
+def guessed_shares(size: int, asked: Sequence[int] | Whole) -> Vector:
     """Return the shares that weights are made for: float64 [size]. Those not asked are equal."""
-    size, asked = operator.shape[1], operator.own.size
-    one = min(GUESS, 1 / (asked + 1))
-    shares = np.full(size, (1 - asked * one) / (size - asked))
-    shares[operator.own] = one
+    one = min(GUESS, 1 / (len(asked) + 1))
+    shares = np.full(size, (1 - len(asked) * one) / (size - len(asked)))
+    shares[[*asked]] = one
     return shares
 
 
@@ -111,9 +111,7 @@ def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
         if reports
     ]
     whole = [each for each in there if not isinstance(each[0], OwnColumns)]
-    read = [
-        operator.separate_shares(counts / reports, reports) for operator, counts, reports in whole
-    ]
+    read = [one.separate_shares(counts / reports, reports) for one, counts, reports in whole]
     known = [UnbiasedShares(*one, tally.total) for one in read if one is not None]
     if len(known) == len(read):
         size = channel.domain.size
@@ -125,8 +123,9 @@ def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
         return found
     raise UnsupportedChannelError(
         "this decoder needs a channel that estimates the share of every symbol on its own. "
-        "Examples are generalized response, unary encoding, subset selection, Hadamard response "
-        "and local hashing. Use LeastSquares or ExpectationMaximization here"
+        "Examples are generalized response, unary encoding, subset selection, Hadamard "
+        "response and local hashing. For this channel, use LeastSquares or "
+        "ExpectationMaximization"
     )
 
 
@@ -160,7 +159,7 @@ def _with_asked(
     shares, empty = found.shares.copy(), found.empty.copy()
     slope = np.array(np.broadcast_to(found.slope, shares.shape))
     kept = np.zeros(shares.size, dtype=bool) if found.kept is None else found.kept.copy()
-    guess = guessed_shares(operator)[own]
+    guess = guessed_shares(shares.size, own)[own]
     # Each share is of a part of the people, which varies from part to part.
     among = guess * (1 - guess) / reports
     before = empty[own] + slope[own] * guess + guess * (1 - guess) / max(found.reports - reports, 1)

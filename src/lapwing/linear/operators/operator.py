@@ -482,16 +482,20 @@ class OwnColumns(Operator):
         return sums
 
     def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.matmat(self.cell_totals(x))
+        product: NDArray[np.float64] = self.inner.matmat(self.cell_totals(x))
+        return product
 
     def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.rmatmat(r)[self.cell]
+        read: NDArray[np.float64] = self.inner.rmatmat(r)[self.cell]
+        return read
 
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner._matvec(self.cell_totals(x.reshape(-1)))
+        product: NDArray[np.float64] = self.inner._matvec(self.cell_totals(x.reshape(-1)))
+        return product
 
     def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner._rmatvec(r.reshape(-1))[self.cell]
+        read: NDArray[np.float64] = self.inner._rmatvec(r.reshape(-1))[self.cell]
+        return read
 
 
 class Repeated(Operator):

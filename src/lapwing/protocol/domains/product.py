@@ -97,8 +97,8 @@ class Product(Domain):
         for name in axes:
             if name in _RESERVED:
                 raise DomainError(
-                    f"an axis cannot be named {name}, because questions have an option of this "
-                    "name. Choose another one"
+                    f"an axis cannot be named {name}, because questions have an option of that "
+                    "name. Choose another"
                 )
             if not (0 < len(name) <= _LONGEST_NAME and name.isprintable()):
                 raise DomainError("axes", "must have names of 1 to 100 printable characters")

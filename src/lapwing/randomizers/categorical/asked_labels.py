@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from lapwing.declared import From
-from lapwing.errors import ArgumentError, kind_of
+from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.categorical.affine_subset_selection import MOST_CELLS
-from lapwing.randomizers.mixture import Component, Mixture, whole_shares
+from lapwing.randomizers.mixture import COIN, Component, Mixture, whole_shares
 from lapwing.randomizers.numerical.own_cells import BITS, set_randomizer
 
 
@@ -32,10 +32,10 @@ class AskedLabels(Mixture[CountTally]):
         Domain of the values, with 3 to 2^16 categories.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
-    labels : sequence of int
+    labels : sequence of int, optional
         Numbers of the asked categories in the domain, from 0, increasing. At least two categories
-        must be left.
-    share : float
+        must be left. Default: the first.
+    share : float, optional
         Share of the people who report on the asked labels, in (0, 1]. With 1, nothing is known of
         the other labels but the sum of their shares. Default: 1.
 
@@ -82,7 +82,7 @@ class AskedLabels(Mixture[CountTally]):
 
     domain: Annotated[Domain, domain_of("labels", least=3, most=MOST_CELLS)]
     _: KW_ONLY
-    labels: Sequence[int]
+    labels: Sequence[int] = (0,)
     share: Annotated[float, From(0, 1, without="least")] = 1.0
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
@@ -92,7 +92,7 @@ class AskedLabels(Mixture[CountTally]):
             domain: Domain,
             epsilon: ExactNumber,
             *,
-            labels: Sequence[int],
+            labels: Sequence[int] = (0,),
             share: float = 1.0,
         ) -> None: ...
 
@@ -110,18 +110,17 @@ class AskedLabels(Mixture[CountTally]):
         asked, size = tuple(self.labels), self.domain.size
         cells = set_randomizer(len(asked) + 1, self.epsilon, affine=len(asked) >= BITS)
         if self.share == 1:
-            return (Component(cells, *whole_shares([1.0]), own=asked),)
+            return (Component(cells, COIN, own=asked),)
         first, second = whole_shares([self.share, 1 - self.share])
         every = set_randomizer(size, self.epsilon, affine=size > BITS)
         return Component(cells, first, own=asked), Component(every, second)
 
 
-def _checked(labels: Any, size: int) -> tuple[int, ...]:
-    if isinstance(labels, str | bytes | Mapping) or not isinstance(labels, Iterable):
-        raise ArgumentError("labels", "must be a list of numbers, such as [0, 3]", kind_of(labels))
+def _checked(labels: Sequence[int], size: int) -> tuple[int, ...]:
     given = tuple(labels)
-    whole = all(type(label) is int and 0 <= label < size for label in given)
-    if not whole or any(one >= other for one, other in pairwise(given)):
+    if not all(0 <= label < size for label in given) or any(
+        one >= other for one, other in pairwise(given)
+    ):
         raise ArgumentError(
             f"labels must be whole numbers in 0..{size - 1} that increase, such as [0, 3]. They "
             "are the places of the asked labels in the domain"
