@@ -301,7 +301,7 @@ class ReleasePart(Declared, FromFields):
 
     @classmethod
     def list_of(cls, documents: Sequence[Any]) -> list[Self]:
-        """Return the parts of documents. What the parts of a large sum share is read once."""
+        """Return the parts of documents. Equal noises and losses of a large sum are read once."""
         shared: dict[str, Self] = {}
         found = []
         for document in documents:
