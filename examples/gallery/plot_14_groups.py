@@ -2,7 +2,7 @@
 Thirty-six months are published for the privacy cost of one
 ===========================================================
 
-Each of 360,000 taxi trips belongs to one month, so one release with a public list of months gives
+Each of 360,000 taxi trips belongs to one month. So one release with a public list of months gives
 results for every month, and each trip has the guarantee of a single release.
 """
 
