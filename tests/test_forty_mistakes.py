@@ -47,7 +47,8 @@ IN_PYTHON: list[tuple[str, Callable[[], Any], str]] = [
     ("a missing value", lambda: SURVEY.randomize([SECRET, float("nan")]), "missing='bin'"),
     ("an unknown label", lambda: lw.RandomizedResponse(YES_NO, epsilon=1).randomize(["perhaps"]),
      "Add the label"),
-    ("raw values in a tally", lambda: SURVEY.tally(lapwing and [SECRET]), "Randomize values first"),
+    ("raw values in a tally", lambda: SURVEY.tally(lapwing and [SECRET]), "Randomize the values "
+    "first"),
     ("reports in a decoder", lambda: SURVEY.decode(lapwing and REPORTS), "Add reports up first"),
     ("a tally twice", lambda: TALLY + TALLY, "would count twice"),
     ("a decoder's acronym", lambda: SURVEY.decode(TALLY, decoder="EMS"),

@@ -2,8 +2,8 @@
 Three in ten flights after 20:00 arrive over 20 minutes late, fewer than one in ten before 09:00
 ================================================================================================
 
-223,874 flights left Houston in 2011. Each sends one report about both its departure and its delay. The
-collector can therefore ask how late flights are in any part of the day.
+223,874 flights left Houston in 2011. Each sends one report about both its departure and its delay.
+The collector can then ask how late flights are in any part of the day.
 """
 
 import matplotlib.pyplot as plt

@@ -270,8 +270,8 @@ class MissingExtraError(LapwingError, ImportError):
 
     def __init__(self, package: str, *, extra: str) -> None:
         super().__init__(
-            f"this needs the package {package}, which is not installed. "
-            f"Run in a checkout of lapwing: {INSTALL.format(extra)}"
+            f"this needs the package {package}, which is not installed. In a checkout of "
+            f"lapwing, run:  {INSTALL.format(extra)}"
         )
         self.package = package
         self.extra = extra

@@ -404,7 +404,7 @@ def test_a_payment_for_rounds_can_be_followed_once(
         assert f"{number + 1} of 10 rounds" in text
         if number == 0:
             first.mechanism.following(first, counts[:1], counts[1], ledger=ledger)
-    with pytest.raises(BudgetError, match="second time"):
+    with pytest.raises(BudgetError, match="drawn twice"):
         first.mechanism.following(first, counts[:1], counts[1], ledger=ledger)
 
 

@@ -298,7 +298,7 @@ def test_a_count_that_is_none_is_refused_by_row(
     run = lapwing(
         "simulate", "survey.json", "counts.csv", "--count-column", "count", "-o", "t.json"
     )
-    assert run.code == 3 and "must hold at least one person" in run.complaint
+    assert run.code == 3 and "must contain at least one person" in run.complaint
     assert not Path("t.json").exists()
 
 

@@ -89,7 +89,7 @@ def test_labels_and_segments_of_units_are_rows(done: Program, tmp_path: Path) ->
     assert "rows" in html and "people" not in html
 
 
-NOISE = "hardly any values: all numbers are noise"
+NOISE = "too few values: the numbers are all noise"
 
 
 @pytest.mark.parametrize("most", [100_000, 3])

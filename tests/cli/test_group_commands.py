@@ -127,7 +127,7 @@ def test_one_segment_is_decoded_and_all_are_merged(
 
     tallies["north"].save("north.json")
     for words, complaint in [
-        (("decode", "survey.json", "tally.json"), "Name one with --segment, of north"),
+        (("decode", "survey.json", "tally.json"), "Choose one with --segment: north"),
         (("decode", "survey.json", "tally.json", "--segment", "noth"), "did you mean north?"),
         (("decode", "survey.json", "north.json", "--segment", "north"), "has no segments"),
     ]:

@@ -33,18 +33,19 @@ WRONG = [
     (f"{RANGE} --segment a --segment a", "--segment must be named once"),
     (f"{RANGE} --segment-minimum 5", "--segment-minimum is the smallest size of a segment. Add --"),
     ("new -o x.json --after survey.json result.json --epsilon 2", "--after takes only --name and"),
-    ("new -o x.json --domain-only --low 0 --high 1 --name a", "--domain-only takes only the options"),
+    ("new -o x.json --domain-only --low 0 --high 1 --name a", "--domain-only takes only the"),
     (RECOMMEND, "give --users (how many people will report), or ask how many are needed with --"),
     (f"{RECOMMEND} --users 5 --error 0.1", "--error asks how many people are needed. Leave out --"),
     (f"{RECOMMEND} --users 5 --report-bytes 5", "--report-bytes and --server-seconds are for lab"),
     ("verify survey.json --budget nine", "--budget must be greater than 0 and at most 24, got 'n"),
     ("verify survey.json --rounds 3", "--rounds needs the limit of one person. Add --budget"),
     ("tally survey.json r.lwr -o t.json --segment-minimum 5", "--segment-minimum is the smallest"),
-    (f"{DECODE} --decoder expectation-maximization --set strength=3", "--set strength belongs to "
+    (f"{DECODE} --decoder expectation-maximization --set strength=3", "--set strength is a "
+    "setting of "
      "the smoothing. Also pass --set smoothed=True"),
-    ("series survey.json tally.json --watch w.json --so-far", "--watch takes one week at a time. L"),
+    ("series survey.json tally.json --watch w.json --so-far", "--watch takes one week at a time"),
     ("answer result.json --from 5 --before 1", "--from must not be greater than --before, got 5"),
-    ("answer result.json --start 3 --share 0.5", "--start sets where quantiles are counted from. A"),
+    ("answer result.json --start 3 --share 0.5", "--start sets where quantiles are counted from"),
     ("compare result.json result.json --truth people.csv", "--truth compares one result with the"),
     (f"{RELEASE} --epsilon 1 --mu 1", "--epsilon already states the privacy loss. Leave out --mu"),
     (f"{RELEASE} --mu 1 --delta 1e-6", "--delta belongs to --epsilon. With --mu or --rho, leave"),

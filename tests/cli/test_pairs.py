@@ -99,7 +99,7 @@ def test_axes_that_are_wrong_are_refused(
     ("words", "said"),
     [
         (("--column", "delay"), "--column is for one attribute"),
-        (("--by", "hour"), "--by must name another column"),
+        (("--by", "hour"), "--by must differ from"),
     ],
 )
 def test_columns_that_are_wrong_are_refused(
@@ -186,7 +186,7 @@ def test_questions_in_words_are_answered_with_times_as_times(
     Path("small.json").write_text(json.dumps(document))
     small = done("answer", "small.json", *ask, "--json").document["caution"]
     assert (
-        "estimated too small" in small
+        "are underestimated" in small
         and done("answer", "small.json", *ask[2:], "--json").document["caution"] is None
     )
     assert "Trust the intervals" in " ".join(done("answer", "small.json", *ask).out.split())

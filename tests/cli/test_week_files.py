@@ -102,4 +102,4 @@ def test_a_file_of_tallies_by_week_is_a_series(lapwing: Program, tmp_path: Path)
     assert len(one.document["weeks"]) == 1
     by = ["north"] * 300 + ["south"] * 300
     (tmp_path / "t.json").write_text(SURVEY.tally(reports, by=by, minimum=100).to_json())
-    assert "Name one with --segment" in lapwing("series", "survey.json", "t.json").err
+    assert "Choose one with --segment" in lapwing("series", "survey.json", "t.json").err

@@ -71,7 +71,7 @@ def test_counts_of_another_library_are_one_release_under_any_guarantee() -> None
 def test_a_series_has_each_release_once() -> None:
     one, two = of_curve(1), of_curve(2)
     weeks = ["2026-01", "2026-02", "2026-03"]
-    with pytest.raises(MismatchError, match="hold the same release"):
+    with pytest.raises(MismatchError, match="are the same release"):
         lw.decode_series([one, two, renamed(one)], names=weeks)
 
 

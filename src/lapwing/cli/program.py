@@ -53,7 +53,7 @@ class ExitCode(NamedTuple):
 
 EXIT_CODES = (
     ExitCode(0, "done"),
-    ExitCode(UNEXPECTED, "unexpected: a defect of lapwing"),
+    ExitCode(UNEXPECTED, "unexpected: a defect in lapwing"),
     ExitCode(
         USAGE,
         "wrong usage: an unknown command or option, or an argument out of its range",
@@ -253,8 +253,8 @@ def _usage(error: Any) -> str:
     option = getattr(error, "option_name", "")
     if option in _OF_A_DOMAIN:
         return (
-            f"{option} belongs to a domain. Use --domain FILE, a survey or a file of: lapwing new "
-            f"--domain-only {option} ... -o FILE"
+            f"{option} describes a domain. Use --domain FILE with a survey, or with the file "
+            f"from: lapwing new --domain-only {option} ... -o FILE"
         )
     if guess := _GUESSED.get(option):
         return f"{name} has no {option}. Use {guess}"

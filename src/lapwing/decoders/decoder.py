@@ -103,7 +103,9 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
             f"{kind_of(answer)}"
         )
     if answer.domain != domain:
-        raise ArgumentError(f"the decoder {name} answered on another domain than the channel's")
+        raise ArgumentError(
+            f"the decoder {name} returned a result on a domain other than the channel's"
+        )
 
 
 def decoder_document(decoder: Any) -> dict[str, Any]:

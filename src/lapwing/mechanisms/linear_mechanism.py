@@ -184,7 +184,7 @@ def check_part(release_part: ReleasePart, loss: PrivacyLoss) -> None:
         )
     if not release_part.promise.allows(release_part.loss):
         raise PrivacyError(
-            "the noise is less than the privacy guarantee needs. Do not use this release"
+            "the noise is too small for the privacy guarantee. Do not use this release"
         )
 
 

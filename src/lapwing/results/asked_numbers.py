@@ -66,12 +66,13 @@ class AskedNumbers:
         """Refuse what the domain cannot answer."""
         domain, asked = within(self.domain), self.question
         if isinstance(asked, Curve):
-            raise ArgumentError("the curve has no numbers of its own, so it is not a part")
+            raise ArgumentError("the curve has no numbers of its own, so it is not a component")
         if not domain.ordered and not (isinstance(asked, Share) and asked.label is not None):
-            raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
+            raise ArgumentError(f"{asked} is for numbers. For labels, ask Share(label=...)")
         if domain.circular and isinstance(asked, Mean | Quantile):
             raise ArgumentError(
-                f"{asked} of a circle cannot be asked alone. Leave questions out, and ask the curve"
+                f"{asked} on a circle cannot be asked alone. Leave out questions, and ask for "
+                "the curve"
             )
         if isinstance(asked, Histogram):
             asked.ranges(domain)  # refuses cells that overlap

@@ -76,8 +76,8 @@ def answer_released(
     ):
         raise ArgumentError(
             "target",
-            "must be 'empirical' for a mean, for quantiles, and where a person has several rows. "
-            "Their release does not show how far a sample is off. Ask the curve, and use "
+            "must be 'empirical' for a mean, for quantiles, and if a person has several rows. "
+            "Their release does not show the sampling error. Ask for the curve, and use "
             "made.distribution.answer(...)",
         )
     check_level(level)
@@ -371,7 +371,9 @@ def _quantiles(
     """Return the chosen point, and the interval between the chosen ends, of each probability."""
     if level != LEVEL:
         raise ArgumentError(
-            "level", f"must be {LEVEL} for quantiles: their draw fixes it", str(level)
+            "level",
+            f"must be {LEVEL} for quantiles, because it was fixed when they were drawn",
+            str(level),
         )
     domain = within(release.domain)
     length = float(domain.high - domain.low)

@@ -87,9 +87,9 @@ def _preflight(path: str, summary: str) -> Endpoint:
     return declared(allow_other_pages)
 
 
-ASK_SURVEY = _preflight(_SURVEY, "Whether another page may ask")
-ASK_EPOCHS = _preflight(_EPOCHS, "Whether another page may send this")
-ASK_BATCH = _preflight(_BATCH, "Whether another page may send this")
+ASK_SURVEY = _preflight(_SURVEY, "Whether a page from another origin may ask")
+ASK_EPOCHS = _preflight(_EPOCHS, "Whether a page from another origin may send this")
+ASK_BATCH = _preflight(_BATCH, "Whether a page from another origin may send this")
 
 
 _FINAL = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
@@ -122,7 +122,7 @@ def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
         },
         answers={
             201: stored,
-            200: stored._replace(description="It was stored before. No report is counted twice."),
+            200: stored._replace(description="It was already stored. No report is counted twice."),
         },
     )
     return declared(None)
@@ -146,7 +146,7 @@ _BATCH_SCHEMA = {
 """What :meth:`Batch.from_json` reads."""
 
 PUT_BATCH = _upload("PUT", "Store a batch of reports, whole or not at all")
-POST_BATCH = _upload("POST", "The same, for pages that are being closed")
+POST_BATCH = _upload("POST", "The same, for a page that is being closed")
 
 
 @endpoint(
@@ -197,7 +197,7 @@ def published(request: Request) -> KeptSurvey:
     if kept is None or kept.stored.state == "draft":
         raise ProblemError(
             Problem.UNKNOWN_SURVEY,
-            "the collector has no survey of this fingerprint",
+            "the collector has no survey with this fingerprint",
             headers=((b"access-control-allow-origin", b"*"),),
         )
     return kept

@@ -149,7 +149,7 @@ def read_settings(
             origin = f"--{key}"
         elif key in by_variable:
             origin = f"{PREFIX}{key.upper()}"
-        raise ArgumentError(f"{origin} is not a legal setting: {reason}") from None
+        raise ArgumentError(f"{origin} is not a valid setting: {reason}") from None
     if "://" not in settings.database:
         path = Path(settings.database).expanduser().absolute()
         settings = msgspec.structs.replace(settings, database=str(path))
@@ -170,8 +170,9 @@ def _from_file(path: Path) -> dict[str, Any]:
     for key in found:
         if key in SECRETS:
             raise FormatError(
-                f"{path.name} must hold no secret. It has {key}. Set {PREFIX}{key.upper()}, or put "
-                f"the token into a file of its own and name it as {key}_file"
+                f"{path.name} must contain no secret, but it has {key}. Set "
+                f"{PREFIX}{key.upper()}, or put the token into a separate file and name that "
+                f"file as {key}_file"
             )
         if key not in known:
             raise FormatError(
@@ -204,7 +205,7 @@ def _read_secrets(settings: Settings, secrets: Mapping[str, str]) -> Secrets:
     for key in SECRETS:
         name = getattr(settings, f"{key}_file")
         if name is not None and key in secrets:
-            raise ArgumentError(f"give {key} by the environment or by a file, not by both")
+            raise ArgumentError(f"give {key} in the environment or in a file, not in both")
         # A file made by an editor, or by `echo`, ends in a newline.
         found[key] = secrets.get(key) if name is None else Path(name).read_text("utf-8").strip()
     return Secrets(**found)
@@ -219,8 +220,8 @@ def _refuse_password(database: Any) -> None:
         return  # whoever opens it says what is wrong
     if password:
         raise ArgumentError(
-            "the address of a database must hold no password where others can read it. Set "
-            f"{PREFIX}DATABASE, PGPASSWORD, or use a password file (PGPASSFILE)"
+            "the address of a database must contain no password, because others could read it. "
+            f"Set {PREFIX}DATABASE, PGPASSWORD, or use a password file (PGPASSFILE)"
         )
 
 

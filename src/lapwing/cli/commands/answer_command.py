@@ -155,7 +155,7 @@ class AskedShares:
         flags = " and ".join(dict.fromkeys(end.flag for end in (*lower, *upper)))
         if isinstance(result, HeavyHitters):
             if flags:
-                raise ArgumentError("heavy hitters are single values. Ask --share of one")
+                raise ArgumentError("heavy hitters are single values. Use --share for one of them")
         elif flags or self.quantile:
             require_no_segments(result, flag="--quantile" if self.quantile else flags)
         if self.quantile and not (isinstance(result, Distribution) and result.domain.ordered):
@@ -337,7 +337,7 @@ def _show_answers(
 ) -> None:
     """Show the answers to questions in words, each by `Distribution.answer`."""
     if not isinstance(result, Distribution):
-        raise ArgumentError("heavy hitters are single values. Ask --share of one")
+        raise ArgumentError("heavy hitters are single values. Use --share for one of them")
     if result.domain.ordered:
         require_no_segments(result, flag="--ask")
     answers = [result.answer(each, **how) for each in asked]

@@ -315,7 +315,7 @@ def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
         way, deviation = mean_error(one, two), abs(one.std - two.std)
         return [
             *measures,
-            Measure("error of the mean direction, the shorter way round", way, unit),
+            Measure("error of the mean direction, the shorter way around", way, unit),
             Measure("error of the standard deviation on the circle", deviation, unit),
         ]
     return [
@@ -365,4 +365,4 @@ def _text(value: float | None) -> str:
         return "other bins"
     if math.isnan(value):
         return NO_MIDDLE
-    return estimate_text(value, 6)
+    return estimate_text(value)

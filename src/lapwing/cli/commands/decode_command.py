@@ -85,7 +85,7 @@ class DecoderOptions:
         f"One of: {', '.join(DECODERS)}. Default: the one recommended for the randomizer.", "NAME"
     )
     candidates: Path | None = option(
-        "With --decoder candidates: a file of the values to score, one on each line.", "FILE"
+        "With --decoder candidates: a file of the values to score, one per line.", "FILE"
     )
     resume: bool = option(
         "With --decoder exhaustive-scan: save progress in OUTPUT.progress, and resume from it.",
@@ -163,7 +163,7 @@ def read_candidates(path: Path, domain: Any) -> list[Any]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise FormatError(f"{path.name} must be UTF-8 text, one value on each line") from None
+        raise FormatError(f"{path.name} must be UTF-8 text, with one value per line") from None
     values = [line.strip() for line in lines if line.strip()]
     if domain.name == "hashed-strings" or not isinstance(domain.labels, int):
         return values

@@ -50,7 +50,7 @@ def released_answers(
     if notes := dict.fromkeys(row["note"] for row in rows if row["note"]):
         told["note"] = "; ".join(notes)
     if made.curve is not None:
-        told["curve"] = "in the file: ask another question of it, or use Python"
+        told["curve"] = "in the file: ask it another question, or use Python"
     plain: list[dict[str, Any]] = [
         {key: value for key, value in row.items() if key not in ("text", "interval")}
         for row in rows

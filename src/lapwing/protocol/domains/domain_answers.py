@@ -96,7 +96,7 @@ def _as_array(points: Any) -> NDArray[Any] | None:
 def check_range(low: float, high: float, *, unit: Unit = "number") -> None:
     """Raise ArgumentError unless low is at most high, and both are numbers."""
     if math.isnan(low) or math.isnan(high):
-        raise ArgumentError("a range must have two ends that are numbers, one is not")
+        raise ArgumentError("a range must have two numbers as its ends, but one is not a number")
     if low > high:
         ends = (
             to_text(end, unit=unit) if math.isfinite(end) else f"{end:g}" for end in (low, high)

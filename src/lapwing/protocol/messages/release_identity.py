@@ -49,9 +49,9 @@ CHANCE = 1e-9
 class SummedRelease(Summed):
     """Base class of releases whose sums identify each release by its numbers.
 
-    A copy under another identifier has the same numbers, so it is not added again. Of few numbers
-    two releases may agree by chance. So the digest of a release of few numbers is also of its
-    identifier, and the release holds it: a copy whose identifier alone was edited does not load.
+    A copy under another identifier has the same numbers, so it is not added again. Two releases of
+    few numbers may agree by chance, so their digests include the identifier. The release stores
+    this digest: a copy whose identifier alone was edited does not load.
     """
 
     digests: Sequence[str]
@@ -62,7 +62,7 @@ class SummedRelease(Summed):
         texts = all(isinstance(each, str) and IDENTIFIER.fullmatch(each) for each in digests)
         if not texts or len(set(digests)) < len(digests) or len(digests) > len(identifiers):
             raise MismatchError(
-                "the digests must be 32 lower-case hex digits each, at most one for each release "
+                "the digests must be 32 lowercase hex digits each, at most one for each release "
                 "of a sum, all different"
             )
         if len(identifiers) == 1:
@@ -101,7 +101,7 @@ def digests_of_sum(one: SummedRelease, other: SummedRelease) -> tuple[str, ...]:
     ours, theirs = one.known_digests, other.known_digests
     if {*ours} & {*theirs}:
         raise MismatchError(
-            "the same numbers are in both, under two identifiers. They are copies of one "
-            "release, whose people would count twice. Add it once"
+            "both have the same numbers under two identifiers, so they are copies of one "
+            "release. Its people would count twice. Add it once"
         )
     return (*ours, *theirs)
