@@ -2,13 +2,8 @@
 Thirty-six months are published for the privacy cost of one
 ===========================================================
 
-<<<<<<< HEAD
-Each of 360,000 taxi trips belongs to one month. So one release with a public list of months gives
-results for every month, and each trip has the guarantee of a single release.
-=======
 Each of 360,000 taxi trips belongs to one month. One release with a public list of months therefore
 gives results for every month, and each trip has the guarantee of a single release.
->>>>>>> 6bc5e5b552f508eb7a295f3b6597e33aa6cb3642
 """
 
 import matplotlib.pyplot as plt
