@@ -71,9 +71,9 @@ MECHANISMS = {
 """The published mechanisms of the central model whose budget is what they state."""
 
 LABELS = {
-    "20 labels": "20, all alike",
-    "1000, long tail": "1,000, a long tail",
-    "50 of 10,000 held": "10,000, of which 50 are held",
+    "20 labels": "20, equally frequent",
+    "1000, long tail": "1,000, with a long tail",
+    "50 of 10,000 held": "10,000, of which 50 occur",
 }
 
 
