@@ -627,7 +627,7 @@ def unmeasured() -> str:
     if not names:
         return "Every benchmark has a result."
     told = [f"- {{source}}`{file_of(name)}`: {BENCHMARKS[name]}" for name in names]
-    return "\n\n".join(["Benchmarks without a result:", *told])
+    return "\n\n".join(["These benchmarks have no result yet:", *told])
 
 
 HEADLINES: dict[str, Callable[[], str]] = {

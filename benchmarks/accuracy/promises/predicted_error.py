@@ -193,16 +193,16 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 rows,
                 texts=1,
             ),
-            f"Seen to predicted, geometric mean and range: W1 {shown[0]}, KS {shown[1]}; for a "
-            f"single kind {min(by_kind):.2f} to {max(by_kind):.2f}.",
-            "The people that a typical W1 needs: the error that is then seen, and with half of "
-            "them.",
+            f"Observed error divided by predicted error, geometric mean and range: W1 {shown[0]}, "
+            f"KS {shown[1]}, and for a single kind {min(by_kind):.2f} to {max(by_kind):.2f}.",
+            "The number of people that a target for the typical W1 needs, and the error observed "
+            "with that number and with half of it:",
             table(["bins", "ε", "target", "people", "seen", "with half"], targets, texts=0),
-            f"With the people that were answered the error is at most {reached:.2f} times the one "
-            f"asked for, with half of them at least {missed:.2f} times.",
-            "Columns that the table knows nothing of: predicted from the mean on the easiest kind "
-            f"to what nine in ten columns of the hardest kind stay below, {SPREAD:g} times their "
-            "mean, and seen.",
+            f"With the predicted number of people, the error is at most {reached:.2f} times the "
+            f"target. With half of it, the error is at least {missed:.2f} times the target.",
+            "Columns that were not used for the table. The predicted range is from the mean on the "
+            f"easiest kind to {SPREAD:g} times the mean on the hardest kind, below which nine in "
+            "ten of its columns stay. The observed error follows.",
             table(
                 ["column", "bins", "ε", "people", "W1 predicted", "seen", "KS predicted", "seen"],
                 columns,

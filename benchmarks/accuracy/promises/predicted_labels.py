@@ -111,15 +111,16 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     missed = [abs(one["real"]["mean"] / one["error"] - 1) for one in measured["people"]]
     return "\n\n".join(
         [
-            f"L1 error of the recommended decoder: predicted; simulated, {settings['repeats']} "
+            f"L1 error of the recommended decoder, predicted and simulated, {settings['repeats']} "
             f"repeats, {measured['rows'][0]['users']:,} people. The last column is the ratio of "
             "the means over the populations.",
             table(["randomizer", "labels", "ε", *kinds, "ratio"], lines),
             f"The mean over the populations is predicted within {100 * max(off):.0f}% in all of "
-            f"{len(off)} cells, within {100 * float(np.median(off)):.0f}% in half of them. The "
-            f"randomizer with the least predicted error has the least simulated one, or at most "
-            f"5% more, in {wins} of {len(best)} settings.",
-            "How many people an error needs, and the error that so many people then have:",
+            f"{len(off)} cells, and within {100 * float(np.median(off)):.0f}% in half of them. In "
+            f"{wins} of {len(best)} settings, the randomizer with the smallest predicted error has "
+            "the smallest simulated error, or at most 5% more.",
+            "The number of people that a target error needs, and the simulated error with that "
+            "number:",
             table(
                 ["randomizer", "labels", "ε", "people", "target", "simulated"],
                 [

@@ -114,13 +114,13 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         f"{100 * one['relative_standard_error']:.0f}%)"
         for one in sheets
     ]
-    kinds = "; ".join(f"*{kind}*: {text}" for kind, text in KINDS.items())
+    kinds = ", ".join(f"*{kind}* ({text})" for kind, text in KINDS.items())
     return "\n\n".join(
         [
-            f"What `recommend` predicts with. Made-up columns, new ones in every repeat; {kinds}. "
-            f"The multiscale wave with the spectral prior on {shown['size']} bins; exact W1 ×10⁴ "
-            "as a part of the range and exact KS ×10³, to the people who reported, in the "
-            "symbols of the domain.",
+            f"`recommend` predicts errors from this table. Synthetic columns, new ones in every "
+            f"repeat: {kinds}. The method is the multiscale wave with the spectral prior on "
+            f"{shown['size']} bins. Errors are exact W1 ×10⁴, as a share of the range, and exact "
+            "KS ×10³, relative to the people who reported, in the symbols of the domain.",
             table(
                 [
                     "ε",

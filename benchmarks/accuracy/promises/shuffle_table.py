@@ -90,8 +90,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     slowest = max(row["cpu"] for row in rows)
     return "\n\n".join(
         [
-            "Epsilon of shuffled reports at a delta, by the epsilon of one report. For the named "
-            "randomizers the smaller of two bounds.",
+            "Epsilon of shuffled reports for a given delta, by the epsilon of one report. For the "
+            "named randomizers, the smaller of two bounds is shown.",
             table(
                 [
                     "people",
@@ -102,7 +102,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 lines,
                 texts=3,
             ),
-            f"{agreement}Each takes at most {seconds(slowest)} of CPU. With a shuffled survey of a "
-            f"million people, epsilon 4 of a report is {figure(rows[-1]['any'])} of the whole.",
+            f"{agreement}Each takes at most {seconds(slowest)} of CPU time. In a shuffled survey "
+            f"of a million people, an epsilon of 4 per report becomes {figure(rows[-1]['any'])}.",
         ]
     )

@@ -86,8 +86,9 @@ def head(described: Mapping[str, Any], settings: Mapping[str, Any], unit: str) -
         for name, one in described.items()
     ]
     return (
-        f"{'; '.join(told)}. {settings['repeats']} repeats, people and reports drawn anew in each "
-        f"(those of an own file are the same). {unit}, ± standard error, least of a row in bold."
+        f"{', '.join(told)}. {settings['repeats']} repeats, with new people and reports in each "
+        f"(with a file of your own, the people stay the same). {unit}, ± standard error, the "
+        "smallest of a row in bold."
     )
 
 
