@@ -635,7 +635,7 @@ def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, widt
         body = {"survey": changed.to_document(), "minimum": 1}
         as_admin: Any = {"headers": as_role(ADMIN)}
         answer = httpx.put(path, json=body, **as_admin, timeout=SECONDS)
-        assert answer.status_code == 409 and "must stay" in answer.json()["detail"]
+        assert answer.status_code == 409 and "cannot change" in answer.json()["detail"]
         assert httpx.post(f"{path}/epochs/e/close", **as_admin, timeout=SECONDS).is_success
         body["epoch"] = {"name": "f"}
         answer = httpx.put(path, json=body, **as_admin, timeout=SECONDS)
