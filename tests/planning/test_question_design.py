@@ -114,7 +114,7 @@ def test_edges_are_taken_into_bins_that_are_not_declared() -> None:
 
 def test_what_no_design_can_answer_is_refused() -> None:
     labels = lw.Categories(3)
-    with pytest.raises(ArgumentError, match="For labels ask"):
+    with pytest.raises(ArgumentError, match="For labels, ask"):
         parts("mean", domain=labels)
     assert parts("share label 1", domain=labels) is None
     with pytest.raises(DomainError, match="one attribute"):
@@ -254,7 +254,7 @@ def test_a_survey_refuses_what_its_domain_cannot_answer() -> None:
     labels = lw.RandomizedResponse(lw.Categories(["a", "b"]), 1)
     circle = lw.MultiscaleWave(lw.Interval(0, 24, bins=24, circular=True), 1)
     for randomizer, text, said in (
-        (labels, "mean", "For labels ask"),
+        (labels, "mean", "For labels, ask"),
         (labels, "share label c", "no label 'c'"),
         (circle, "quantile 0.5", "value on the circle"),
         (pair.randomizer, "mean", "one attribute"),

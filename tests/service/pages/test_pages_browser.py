@@ -590,7 +590,7 @@ def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
         page.wait_for_selector("#allowed:has-text('3 for one answer and 4.50 in all.')")
         page.fill("#value", "20")
         page.click("#randomize")
-        page.wait_for_selector("#wrong:has-text('4.5 in all')")
+        page.wait_for_selector("#wrong:has-text('4.5 in total')")
         assert "change the limits above" in page.inner_text("#wrong")
         page.fill("#budget", "")
         page.click("#randomize")
