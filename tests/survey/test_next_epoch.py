@@ -108,7 +108,7 @@ def test_what_must_not_choose() -> None:
             answer,
             {},
             ArgumentError,
-            "Pass a shorter one",
+            "Pass a shorter",
         ),
         (kept, answer, {}, ArgumentError, "memoized"),
         (rounds, answer, {}, ArgumentError, "memoized"),

@@ -157,10 +157,7 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     band = result.confidence_band(**how)
     nobody = missing_share(result) == 1  # has a value, so nothing is said of values
     if nobody and request.shares:
-        raise ArgumentError(
-            "all mass is on missing values, so nobody has a value. Ask for the share of "
-            "missing values"
-        )
+        raise ArgumentError("all values are missing. Ask for the share of missing values")
     circle = Circle.of_domain(result.domain)
     start = start_of(request, result.domain)
     moments, bounds, atoms = (
