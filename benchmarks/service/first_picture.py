@@ -88,10 +88,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     reached = "The target is met." if not missed else "**The target is missed.**"
     return "\n\n".join(
         [
-            f"Headless Chromium on the same machine; {settings['reports']:,} reports by "
-            f"{measured['randomizer']} in {settings['bins']:,} bins, {settings['rounds']} rounds, "
-            "by the browser's clock from the start of the navigation to the frame after the first "
-            "chart was drawn.",
+            f"Headless Chromium on the same machine, {settings['reports']:,} reports of "
+            f"{measured['randomizer']} in {settings['bins']:,} bins, {settings['rounds']} rounds. "
+            "The browser's clock measures the time from the start of the navigation to the frame "
+            "after the first chart is drawn.",
             table(["the result is", "median", "slowest", "target"], rows),
             f"{reached} The very first opening after the start took {seconds(measured['first'])}.",
         ]

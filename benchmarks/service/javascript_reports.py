@@ -100,11 +100,11 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"Node {measured['node']}, ε = 1, secure words from a pool, {settings['reports']:,} "
-            f"reports a round, {settings['rounds']} rounds; from a value to the bytes of its "
-            "report, one at a time. *Reading*: the JSON parsed and fingerprinted, every size and "
-            "threshold found again, and the promise proved.",
+            f"reports per round, {settings['rounds']} rounds. The time is from a value to the "
+            "bytes of its report, one at a time. *Reading*: the JSON is parsed and fingerprinted, "
+            "every size and threshold is recomputed, and the guarantee is proved.",
             table(["survey", "CPU", "wall", "target", "bytes", "reading, wall"], rows),
-            f"Of the times asked for a report, {reached}. A program that stands for many devices "
-            f"makes {rate} thousand of the recommended reports in a CPU second.",
+            f"For the times per report, {reached}. A program that simulates many devices makes "
+            f"{rate} thousand of the recommended reports per CPU second.",
         ]
     )

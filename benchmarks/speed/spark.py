@@ -215,14 +215,14 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     reached = (
         "All targets are met."
         if worst <= ASKED
-        else (f"**Asked is at most {ASKED} times reading alone; the worst is {figure(worst)}.**")
+        else (f"**The target is {ASKED} times reading alone, but the worst is {figure(worst)}.**")
     )
     return "\n\n".join(
         [
             f"`lapwing.engines.spark.tally` on `local[2]`: square-wave reports, d = "
-            f"{settings['bins']}, ε = 1, a file of Parquet for each partition. CPU seconds of "
-            "Python, Java and its workers together, after one round that warms them; beside them "
-            "those of a `mapInArrow` that reads the same and returns nothing.",
+            f"{settings['bins']}, ε = 1, one Parquet file for each partition. CPU time of Python, "
+            "Java and its workers together, after a warm-up round. It is compared with a "
+            "`mapInArrow` that reads the same and returns nothing.",
             table(
                 ["reports", "partitions", "wall", "CPU", "CPU of reading", "ratio", "memory"],
                 lines,

@@ -118,9 +118,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"A report file of {settings['reports']:,} square-wave reports, d = "
-            f"{settings['bins']}, ε = 1 ({measured['megabytes']:.0f} MB), in a fresh process; peak "
-            "resident memory of the whole process. Once each.",
-            table(["", "peak", "beyond import", "CPU", "reports a second", "target peak"], lines),
+            f"{settings['bins']}, ε = 1 ({measured['megabytes']:.0f} MB), in a fresh process. The "
+            "peak is the resident memory of the whole process. Measured once each.",
+            table(["", "peak", "beyond import", "CPU", "reports per second", "target peak"], lines),
             _reading(measured),
         ]
     )

@@ -134,20 +134,20 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ]
     reached = "reached" if ratio["ratio"] <= ASKED_RATIO else "**missed**"
     parts = [
-        f"Beside {measured['cores']} processes that never pause, one for each core: the "
+        f"While {measured['cores']} other processes keep every core busy, a fresh process runs the "
         f"recommended decode of {settings['people']:,} reports of a multiscale wave at "
-        f"{settings['bins']} bins, the second one of a fresh process, {settings['rounds']} pairs "
-        "in alternation.",
+        f"{settings['bins']} bins. The second decode of the process is timed, in "
+        f"{settings['rounds']} alternating pairs.",
         table(["", "wall, median", "wall, largest", "CPU, median"], rows),
-        f"The ratio of the walls is {ratio['ratio']:.2f} ± {ratio['standard_error']:.2f}; "
-        f"target {ASKED_RATIO:g}: {reached}.",
+        f"The ratio of the wall times is {ratio['ratio']:.2f} ± {ratio['standard_error']:.2f} "
+        f"(target {ASKED_RATIO:g}, {reached}).",
     ]
     if measured["demo"] is not None:
         largest = measured["demo"]["max"]
         reached = "reached" if largest <= ASKED_DEMO else "**missed**"
         parts.append(
             f"`examples/demo.py` under the same load, {settings['demos']} times: "
-            f"{seconds(measured['demo']['median'])} by the clock, at most {seconds(largest)}; "
-            f"target {ASKED_DEMO:g} s: {reached}."
+            f"{seconds(measured['demo']['median'])} of wall time, at most {seconds(largest)} "
+            f"(target {ASKED_DEMO:g} s, {reached})."
         )
     return "\n\n".join(parts)

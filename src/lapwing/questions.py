@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lapwing.docstrings import inherits
 from lapwing.documents import nearest, quoted
 from lapwing.errors import ArgumentError, DomainError, FormatError, kind_of
 from lapwing.protocol.domains.domain import Domain
@@ -418,14 +419,9 @@ class Histogram(_Asked):
             found += [(f"the edge {place_text(end, domain)}", place) for end, place in ends]
         return [end for end in found if _in_range(end[1], domain)]
 
+    @inherits(_Asked.to_document)
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form, with edges as strings.
-
-        Returns
-        -------
-        dict
-            JSON object that :func:`read` reads.
-        """
+        """Return the JSON form, with edges as strings."""
         given = {"bins": self.bins} if self.cell_edges is None else {"edges": list(self.cell_edges)}
         return {"question": self.word, **given}
 

@@ -190,6 +190,50 @@ def test_a_uniform_number_is_uniform():
     assert drawn.sum() == 5000 and ((drawn - 1000) ** 2).sum() / 1000 < 27  # chi-square, 2e-5
 
 
+class Given:
+    """A source of given numbers, in words of 64 bits."""
+
+    def __init__(self, *numbers):
+        self.numbers = list(numbers)
+
+    def words(self, count):
+        return np.frombuffer(self.numbers.pop(0).to_bytes(8 * count, "little"), dtype="<u8")
+
+
+def test_the_last_numbers_that_would_be_drawn_more_often_are_drawn_again():
+    whole = 2 ** (64 * quantile_draws._WORDS)
+    limit = whole - whole % 7
+    assert uniform_below(7, Given(limit - 1)) == 6
+    assert uniform_below(7, Given(limit, whole - 1, 9)) == 2
+
+
+def test_a_place_is_picked_as_often_as_its_weight_says(monkeypatch):
+    monkeypatch.setattr(quantile_draws, "uniform_below", lambda bound, source: source.pop())
+    weights = np.array([0, 2, 1, 0, 3], dtype=object)
+    found = [quantile_draws.picked(weights, [number]) for number in range(6)]
+    assert np.bincount(found, minlength=5).tolist() == weights.tolist()
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_an_end_whose_rank_is_that_of_nobody_is_the_end_of_the_range(relation, monkeypatch):
+    """A rank that moves just to the first or beyond the last person says nothing either."""
+    monkeypatch.setattr(QuantileDraws, "outward", 1)
+    numbers = AskedNumbers(read("quantile 0.5"), TINY, Promise(relation, epsilon=1))
+    draws, asked = QuantileDraws(numbers, LEVELS * STRENGTH), []
+    monkeypatch.setattr(
+        QuantileDraws,
+        "_together",
+        lambda self, upto, ranks, step, source: asked.append(len(ranks)) or [1] * len(ranks),
+    )
+    step = numbers.moved[0]
+    number, whole = numbers.probabilities[0][0], numbers.probabilities[1]
+    alone = Fraction(step, number)
+    for people, ranks in ((alone, 1), (alone + 1, 3)):
+        found = draws._three(np.array([0, 1, 1, 2]), number, step, people, None)
+        assert asked.pop() == ranks and whole == 2 * number
+        assert found == ([0, 2, 1] if ranks == 1 else [1, 1, 1])
+
+
 def test_a_budget_that_would_take_too_long_is_refused():
     with pytest.raises(PrivacyError, match="too small for a quantile"):
         lw.release(

@@ -1,5 +1,6 @@
 """`lw.release` with questions: answers, budgets, the ledger, sums, documents, pictures."""
 
+import dataclasses
 from fractions import Fraction
 from typing import Any
 
@@ -165,6 +166,9 @@ def test_sums_of_releases_of_different_people():
     assert abs(answer.value - VALUES.mean()) < 1 and answer.low < VALUES.mean() < answer.high
     with pytest.raises(MismatchError, match="twice"):
         whole + parts[0].release
+    one = parts[0].release
+    drawn = published(values=VALUES[::3], questions=ASKED[:3], rng=seeded(1)).release
+    assert one.standing != "seeded" == (one + drawn).standing == (drawn + one).standing
     median = [published(seed, questions=["quantile 0.5"]).release for seed in (1, 2)]
     with pytest.raises(MismatchError, match="each release chose a bin"):
         median[0] + median[1]
@@ -289,12 +293,19 @@ def test_some_of_the_quantiles_that_were_asked_together_are_answered_alone():
 
 
 def test_damaged_documents_are_refused():
-    document = published(questions=["quantile 0.5"]).release.to_document()
+    made = published(questions=["quantile 0.5"]).release
+    document, bins = made.to_document(), made.domain.left.size
     for key, value in (("identifiers", [["a"]]), ("identifiers", 3), ("people", None)):
         with pytest.raises(FormatError):
             QuestionRelease.from_document({**document, key: value})
-    for answers in ([0, 10**6], [-1, 0], [0]):
-        (part,) = document["parts"]
+    (part,) = document["parts"]
+    for answers in ([0, bins, 0], [-1, 0, 0], [0, 0, 10**6], [0]):
+        with pytest.raises((ArgumentError, MismatchError)):
+            dataclasses.replace(
+                made,
+                digests=(),
+                parts=[dataclasses.replace(made.parts[0], answers=np.array(answers))],
+            )
         with pytest.raises(FormatError):
             QuestionRelease.from_document({**document, "parts": [{**part, "answers": answers}]})
 
@@ -345,9 +356,9 @@ def test_a_file_with_other_shares_or_another_maker_is_refused(changed: dict[str,
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
 def test_quantiles_cost_rho_by_their_bounded_range(relation):
-    """The noise of a quantile is half that of its epsilon, and four cost twice as much as one."""
-    scales = {}
-    for rho, asked in (("0.5", "quantile 0.5"), ("0.5", "quantile 0.2 0.4 0.6 0.8")):
+    """One quantile has half of the noise of its epsilon. Four have twice that of one."""
+    scales, rho = {}, "0.5"
+    for asked in ("quantile 0.5", "quantile 0.2 0.4 0.6 0.8"):
         given: dict[str, Any] = {"neighbors": relation, "questions": [asked]}
         made = published(**given, epsilon=None, rho=rho).release
         assert made.promise.allows(made.loss) and made.loss.rho > Fraction(rho) * Fraction(99, 100)

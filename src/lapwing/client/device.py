@@ -35,6 +35,7 @@ from lapwing.client.outbox import (
     of_pile,
 )
 from lapwing.client.sending import SendResult, send
+from lapwing.docstrings import inherits
 from lapwing.documents import parse
 from lapwing.errors import (
     ArgumentError,
@@ -301,6 +302,7 @@ class Device:
             )
         return survey
 
+    @inherits(CollectorAddress.epochs)
     def epochs(self, collector: CollectorAddress | str, survey: Survey) -> list[Epoch]:
         """Return the epochs of a survey as the collector lists them, each with its state.
 
@@ -313,11 +315,6 @@ class Device:
             Address of the collector.
         survey : Survey
             Survey whose epochs are asked for.
-
-        Returns
-        -------
-        list of Epoch
-            Epochs in the collector's order.
 
         Raises
         ------

@@ -224,6 +224,7 @@ class Gateway:
         return send(Outbox(self.file), collector, patience or Patience())
 
 
+@inherits(Device.send)
 def send_reports(
     survey: Survey,
     reports: Reports,
@@ -251,17 +252,8 @@ def send_reports(
         Name for these reports: 1 to 200 printable characters.
     gateway : Gateway
         Gateway that stores them.
-    collector : CollectorAddress or str
-        Address of the collector.
     segment : str, optional
         Label of the survey for all these people. Default: none.
-    patience : Patience, optional
-        Attempts and pauses. Default: ``Patience()``.
-
-    Returns
-    -------
-    SendResult
-        Numbers of batches that were stored, refused and are waiting, and the problems.
 
     Raises
     ------

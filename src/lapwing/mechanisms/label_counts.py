@@ -147,13 +147,7 @@ class LabelCounts(LinearMechanism):
         return release.variance / self.steps**2
 
     def estimated_people(self, release: Release) -> int:
-        """Return the estimated number of people: the sum of the noisy counts.
-
-        Returns
-        -------
-        int
-            Estimate, which may be negative.
-        """
+        """Return the estimated number of people: the sum of the noisy counts."""
         return round(Fraction(super().estimated_people(release), self.steps))
 
     def verify(self, release: Release) -> None:
@@ -161,12 +155,6 @@ class LabelCounts(LinearMechanism):
 
         A guarantee stated for another library's counts is not compared with the noise, because
         their sensitivity is not known.
-
-        Raises
-        ------
-        PrivacyError
-            When a stated loss does not match the noise, or the noise is too small for the privacy
-            guarantee.
         """
         own = [part for part in release.parts if part.standing != "stated"]
         for part in release.parts:

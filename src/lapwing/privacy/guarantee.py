@@ -290,11 +290,6 @@ class Guarantee(FromFields):
                 "must be whole numbers from 1 on, of two releases or more in the central model",
             )
 
-    @property
-    def same_people(self) -> bool:
-        """Whether it is of a sum in which a person may be counted several times."""
-        return max(self.summed, default=1) > 1
-
     def __str__(self) -> str:
         """Return the privacy guarantee in one line."""
         kind = "pure" if self.delta == 0 else f"delta = {float(self.delta):g}"

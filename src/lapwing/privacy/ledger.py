@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lapwing.atomic_files import sync_folder
+from lapwing.docstrings import inherits
 from lapwing.documents import opening, parse, read_as, require_plain
 from lapwing.errors import (
     ArgumentError,
@@ -641,19 +642,9 @@ class LedgerFile:
         spent, left = (str(each or "nothing") for each in (now.spent, now.remaining))
         return f"{self.path.name}: budget {now.budget}; spent: {spent}; left: {left}"
 
+    @inherits(Ledger.load)
     def read(self) -> Ledger:
-        """Return a snapshot of the ledger as it is now.
-
-        Returns
-        -------
-        Ledger
-            Ledger as it is in the file now.
-
-        Raises
-        ------
-        FormatError
-            When the file is no ledger, of an unknown version, or damaged.
-        """
+        """Return a snapshot of the ledger as it is now."""
         return Ledger.load(self.path)
 
     @contextmanager
@@ -712,17 +703,9 @@ class LedgerFile:
                     file.close()
                     self._carry_over(ledger.entries[-1])
 
+    @inherits(Ledger.next_round)
     def begin_round(self, release: str, *, after: int, loss: PrivacyLoss) -> Ledger:
         """Mark one more round of a payment as drawn, on the disk, before its noise is drawn.
-
-        Parameters
-        ----------
-        release : str
-            Identifier under which all rounds were paid for.
-        after : int
-            Number of rounds that have been drawn, at least 1.
-        loss : PrivacyLoss
-            Privacy loss of all rounds together.
 
         Returns
         -------

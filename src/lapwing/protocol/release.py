@@ -610,13 +610,7 @@ class Release(SummedRelease, Stored):
         return replace(whole, groups=[len(whole.parts)])
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         return {
             "format": "lapwing-release",
             "version": VERSION,
@@ -632,11 +626,6 @@ class Release(SummedRelease, Stored):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the release that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Returns
         -------

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Values, Vector, short_repr
 from lapwing.linear.memoized import cached_property
@@ -213,19 +214,9 @@ class Cumulative:
         """
         return sum(float(self.up_to(stop) - self.up_to(start)) for start, stop in spans)
 
+    @inherits(at)
     def before(self, points: ArrayLike) -> Vector:
-        """Return P(value < x) for each point, the limit from the left.
-
-        Parameters
-        ----------
-        points : array_like
-            Numbers on the line.
-
-        Returns
-        -------
-        numpy.ndarray
-            Probabilities, float64, in the shape of `points`.
-        """
+        """Return P(value < x) for each point, the limit from the left."""
         return self._evaluate(points, side="left")
 
     def probability(self, low: float, high: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.declared import Whole
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, DomainError, LimitedWarning
 from lapwing.linear.arrays import Matrix, Values, Vector, as_numbers
 from lapwing.privacy.exact_numbers import check_whole
@@ -154,6 +155,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
     @classmethod
+    @inherits(of_values)
     def of_counts(cls, counts: ArrayLike, domain: Product) -> JointDistribution:
         """Return the empirical distribution with these counts of the cells.
 
@@ -161,13 +163,6 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         ----------
         counts : array_like [cells] or [first axis, second axis]
             Whole numbers with a positive sum.
-        domain : Product
-            The two axes.
-
-        Returns
-        -------
-        JointDistribution
-            Exact values, not private: without intervals, and saved with ``exact=True`` only.
         """
         numbers = as_numbers(counts, name="counts").ravel()
         if not 0 < numbers.sum() < np.inf:
@@ -666,6 +661,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
             columns.append(column.tolist())
         return list(zip(*columns, strict=True))
 
+    @inherits(JointDifference.plot)
     def plot(
         self, *, quantiles_of: str | None = None, level: float = 0.95, figure: Any = None
     ) -> Any:
@@ -680,18 +676,6 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
             Name of an ordered axis: draw its quartiles, with intervals, along the other axis.
         level : float
             Confidence level of intervals, in (0, 1). Default: 0.95.
-        figure : matplotlib.figure.Figure, optional
-            Where to draw. Default: a new figure of pyplot.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
-
-        Raises
-        ------
-        MissingExtraError
-            When matplotlib is not installed.
         """
         from lapwing.results.joint_plotting import draw_joint, draw_quantiles
 

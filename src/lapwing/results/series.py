@@ -628,13 +628,7 @@ class Series(StoredResult):
         return f"{first}\n{about}" if known else first
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form, with the errors of all weeks together if there are any.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form, with the errors of all weeks together if there are any."""
         errors, weeks = self.errors, self.weeks
         if errors is not None and self.domain.ordered:
             weeks = tuple(week.without_errors() for week in weeks)
@@ -652,11 +646,6 @@ class Series(StoredResult):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the series that :meth:`to_document` wrote, in any version.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Returns
         -------

@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, TypedDict, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
+from lapwing.decoders.empirical_bayes.log_density_prior import cells_in_time
 from lapwing.documents import canonical, describe_value
 from lapwing.errors import (
     ArgumentError,
@@ -25,7 +26,6 @@ from lapwing.errors import (
     NotStoredError,
     StoreError,
 )
-from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.protocol.messages.problems import Problem
@@ -111,9 +111,6 @@ LONGEST_GRACE = 366 * 86_400
 LONGEST_RETENTION = 36_525
 
 USUAL_MINIMUM = 1000
-
-MOST_PAIR_CELLS = 260**2
-"""Cells of two attributes that are decoded in time: 256 x 256 bins, with those outside."""
 
 
 class EpochPlan(Body):
@@ -530,13 +527,16 @@ def _planned(name: str, plan: EpochPlan) -> StoredEpoch:
     return StoredEpoch(name, "planned", opens, closes, plan.grace_seconds)
 
 
-def _check_pair(domain: Domain) -> None:
+def _check_pair(randomizer: Any) -> None:
     """Refuse a survey of pairs whose decode would take too long, before anybody answers it."""
-    if domain.name == Product.name and domain.size > MOST_PAIR_CELLS:
+    if not isinstance(randomizer.domain, Product):
+        return
+    cells, epsilon = randomizer.domain.size, float(randomizer.epsilon)
+    if cells > (most := cells_in_time(epsilon)):
         raise ProblemError(
             Problem.SURVEY_REFUSED,
-            f"a collector decodes surveys of two attributes with at most {MOST_PAIR_CELLS:,} "
-            f"cells, but this one has {domain.size:,}. Use fewer bins",
+            f"at epsilon {epsilon:g} a collector decodes surveys of two attributes with at most "
+            f"{most:,} cells, but this one has {cells:,}. Use fewer bins",
         )
 
 
@@ -560,7 +560,7 @@ def _stored(fingerprint: str, sent: NewSurvey, *, own: StoredSurvey | None = Non
         written = canonical(survey.to_document())
     except (FormatError, LapwingError) as error:
         raise ProblemError(Problem.SURVEY_REFUSED, str(error)) from None
-    _check_pair(survey.randomizer.domain)
+    _check_pair(survey.randomizer)
     if survey.fingerprint != fingerprint:
         raise ProblemError(
             Problem.SURVEY_REFUSED,

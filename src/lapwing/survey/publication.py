@@ -75,13 +75,7 @@ class Publication(Stored):
     _name: ClassVar = "a release"
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: that of the release, from which the distribution follows.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form: that of the release, from which the distribution follows."""
         return self.release.to_document()
 
     @classmethod

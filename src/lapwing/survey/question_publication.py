@@ -209,11 +209,6 @@ class QuestionPublication(Publication):
         ----------
         **options : object
             `level`, as for :meth:`answers`, and `title`.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Figure with the picture.
         """
         title = options.pop("title", None) or str(self.guarantee)
         unit = within(self.release.domain).unit

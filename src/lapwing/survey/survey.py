@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
+from lapwing.docstrings import inherits
 from lapwing.documents import (
     Stored,
     describe_value,
@@ -282,6 +283,7 @@ class Survey(Stored):
         lifetime = self.guarantee.lifetime
         return None if lifetime is None else replace(self.guarantee, epsilon=lifetime)
 
+    @inherits(Randomizer.randomize)
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value. Runs on the device. See the randomizer.
 
@@ -296,11 +298,6 @@ class Survey(Stored):
             Values of the domain, one for each person.
         rng : RandomSource, optional
             Default: the secure source. A seeded source is for tests only.
-
-        Returns
-        -------
-        Reports
-            Private reports in the order of the values.
 
         Warns
         -----

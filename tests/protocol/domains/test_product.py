@@ -110,6 +110,7 @@ BAD: dict[str, tuple[Any, int | None, str]] = {
     "a text": ([(1, 2), ("secret", 3)], 1, "axis delay: .* position 1"),
     "three of them": ([(1, 2), (1, 2, SECRET)], 1, "the one at position 1 has 3 entries"),
     "one of them": ([(SECRET,)], 0, "the one at position 0 has 1 entries"),
+    "a row without one of them": ([{"delay": SECRET}], 0, "at position 0 lacks hour"),
     "a number alone": ([(1, 2), SECRET], 1, "the one at position 1 is not a pair"),
     "a text of two characters": ([(1, 2), "98"], 1, "the one at position 1 is not a pair"),
     "one column": (np.array([[SECRET], [1.0]]), None, "an array of two columns"),

@@ -36,6 +36,7 @@ from lapwing.planning.recommendation import recommend
 from lapwing.privacy.exact_numbers import Epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
@@ -216,7 +217,13 @@ RULES = (
         "takes only the options of one domain and --segment",
         only=(*DOMAIN_FIELDS, "segment"),
     ),
-    Rule("axis", "takes complete domains", excludes=(*DOMAIN_FIELDS, "like", "ask")),
+    Rule("axis", "takes complete domains", excludes=(*DOMAIN_FIELDS, "like")),
+    Rule(
+        "axis",
+        "joins two attributes, and the result answers any question about them later, with narrower "
+        "intervals if --epsilon is larger",
+        excludes=("ask",),
+    ),
     *DOMAIN_RULES,
     Rule("users", _SUITS, excludes=("randomizer",)),
     Rule("like", _SUITS, excludes=("randomizer",)),
@@ -291,6 +298,10 @@ def _write_survey(
     like = known.masses(laid, out, moved=chosen.ask)
     survey = answers.build_survey(chosen.build_randomizer(domain, like=like))
     domain = survey.randomizer.domain
+    if isinstance(domain, Product):
+        from lapwing.planning.pair_recommendation import with_bins_of_axes  # slow to import
+
+        note = f"{note} {with_bins_of_axes(domain, float(survey.guarantee.epsilon))[1]}"
     warn_of_epsilon(survey.guarantee.epsilon, seen="one report", stacklevel=1)
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}

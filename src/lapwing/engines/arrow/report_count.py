@@ -416,7 +416,6 @@ class ReportCounter:
             GroupCounter(survey, self._width, most=most_groups) if by or count_column else None
         )
         self._tally: Tally | None = None
-        self._before = ReportCount({}, bool(by), columns=self.by)
         self._refused = 0
         self._standing: Standing | None = None
         self._dictionaries: list[tuple[Any, list[Label]]] = [(None, [])] * len(self.by)
@@ -538,10 +537,6 @@ class ReportCounter:
         """Mark what is counted as made of reports of this standing."""
         self._standing = weakest_standing(self._standing, standing)
 
-    def add_counted(self, counted: ReportCount) -> None:
-        """Add what was counted before."""
-        self._before += counted
-
     def result(self) -> ReportCount:
         """Return what was counted so far."""
         groups: Mapping[Label, Tally] = {} if self._tally is None else {None: self._tally}
@@ -550,7 +545,7 @@ class ReportCounter:
             groups = self._joint.result()
             if not self.by:
                 groups = {None: groups[None]}
-        return self._before + ReportCount(groups, bool(self.by), self._refused, columns=self.by)
+        return ReportCount(groups, bool(self.by), self._refused, columns=self.by)
 
 
 @without_causes

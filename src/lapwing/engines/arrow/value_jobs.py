@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.atomic_files import check_absent, replacing
+from lapwing.docstrings import inherits
 from lapwing.documents import fingerprint
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.counted_tables import value_and_count, weighted_counts
@@ -301,6 +302,7 @@ def _write_folder(
 
 
 @without_causes
+@inherits(randomize)
 def summarize(
     dataset: Any,
     domain: Domain,
@@ -321,12 +323,8 @@ def summarize(
 
     Parameters
     ----------
-    dataset : Path, str, list of them, or a table in memory
-        Tables, as of :func:`lapwing.engines.arrow.tally`.
     domain : Interval, Integers, Categories or Segmented
         Domain of the values.
-    column : str, optional
-        Column of values. Default: the only column.
     by : str, optional
         Column of segments, of a Segmented domain. Default: none.
     unit : str, optional
@@ -343,13 +341,9 @@ def summarize(
         Randomness for this choice. Default: secure randomness.
     threads : int, optional
         Number of threads, at least 1. Default: one for each core.
-    reading : Reading, optional
-        Options for reading cells. Default: ``Reading()``.
     progress : Path or str, optional
         File for the progress of the job, as of :func:`lapwing.engines.arrow.tally`. It is as secret
         as the data, and readable by its owner only. Default: none.
-    advance : callable
-        Called with the number of rows after each batch. Default: does nothing.
     examine : callable
         Called with the :class:`lapwing.protocol.domains.row_counts.RowCounts` of the rows that were
         read and the domain. Default: gives a RowsWarning where most rows have no value in the

@@ -29,6 +29,8 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.docstrings import inherits
+from lapwing.engines.arrow import value_jobs
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.counted_tables import check_people, whole_counts
@@ -298,6 +300,7 @@ PARTIAL = "task int, content binary"
 
 
 @without_causes
+@inherits(value_jobs.randomize)
 def randomize(
     df: Any,
     survey: Survey,
@@ -313,15 +316,9 @@ def randomize(
     ----------
     df : pyspark.sql.DataFrame
         Data frame with a column of values. It is evaluated once.
-    survey : Survey
-        Survey whose randomizer is used.
     output : str
         Folder that does not exist, as Spark names it (a path, hdfs://...). It appears when all is
         done, with files of Parquet that name the survey.
-    column : str, optional
-        Column of values. Default: the only column.
-    by : str, optional
-        Column of public labels, written next to the reports. Default: none.
     texts : {"iso", "days", "seconds"}
         Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
         seconds since 1970-01-01, or since midnight for a time of day.
@@ -429,6 +426,7 @@ def _reading(values: ColumnValues) -> dict[str, Any]:
 
 
 @without_causes
+@inherits(value_jobs.summarize)
 def summarize(
     df: Any,
     domain: Domain,
@@ -444,23 +442,12 @@ def summarize(
     ----------
     df : pyspark.sql.DataFrame
         Data frame with a column of values.
-    domain : Interval, Integers, Categories or Segmented
-        Domain of the values.
-    column : str, optional
-        Column of values. Default: the only column.
-    by : str, optional
-        Column of segments, of a Segmented domain. Default: none.
     count_column : str, optional
         Column of whole numbers: how many rows hold the value of this line, in a table of counts
         that were made before. Default: each line is one row.
     texts : {"iso", "days", "seconds"}
         Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
         seconds since 1970-01-01, or since midnight for a time of day.
-
-    Returns
-    -------
-    ExactCounts
-        Exact histogram, which is secret.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError, kind_of
 from lapwing.mechanisms.linear_mechanism import part_of
 from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles, question
@@ -570,6 +571,7 @@ class PursuitAnswers(Site, Protocol):
         ...
 
 
+@inherits(quantiles_of_sites)
 def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
     """Matching pursuit over interactive sites (Tao and Sarwate, 2026).
 
@@ -582,18 +584,6 @@ def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
     sites : sequence of PursuitSite
         Sites, or proxies with `mechanism`, `domain`, `release_part`, `vote` and `product`. At least
         one.
-
-    Returns
-    -------
-    Release
-        Release of the people of all sites.
-
-    Raises
-    ------
-    ArgumentError, MismatchError
-        When the sites do not belong together, before any is asked.
-    BudgetError
-        When a site was asked before.
 
     Notes
     -----

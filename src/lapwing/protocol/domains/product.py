@@ -257,7 +257,15 @@ class Product(Domain):
         """Return both values of a pair, or of a row by the names of the axes."""
         if isinstance(pair, Mapping):
             keys = [*pair]
-            pair = [pair[keys[place]] for place in self._places(keys) if place is not None]
+            places = self._places(keys)
+            if None in places:
+                absent = [name for name, at in zip(self.names, places, strict=True) if at is None]
+                raise DomainError(
+                    f"every value must have {' and '.join(self.names)}, but the one at position "
+                    f"{position} lacks {' and '.join(absent)}",
+                    position=position,
+                )
+            pair = [pair[keys[place]] for place in places if place is not None]
         if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str | bytes):
             raise DomainError(
                 f"every value must be a pair of {' and '.join(self.names)}, but the one at "

@@ -358,13 +358,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         return cls(*read_table(path)) if table else super().load(path)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         return self._frame() | {"segments": list(self._entries())}
 
     def _frame(self) -> dict[str, Any]:
@@ -395,11 +389,6 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tallies that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Returns
         -------

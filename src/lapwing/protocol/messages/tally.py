@@ -225,11 +225,6 @@ class Tally(Stored):
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tally that a document holds, of either kind.
 
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
         Returns
         -------
         CountTally or TallyLog
@@ -379,13 +374,7 @@ class CountTally(Tally):
         return hash((self.fingerprint, self.survey, tuple(self.reports)))
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         return {
             **_head(self),
             "reports": list(self.reports),
@@ -395,11 +384,6 @@ class CountTally(Tally):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tally that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Returns
         -------
@@ -626,13 +610,7 @@ class TallyLog(Tally):
         return log
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         return {
             **_head(self),
             "reports": self.total,
@@ -643,11 +621,6 @@ class TallyLog(Tally):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the log that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Raises
         ------

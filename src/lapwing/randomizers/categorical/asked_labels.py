@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from lapwing.declared import From
-from lapwing.errors import ArgumentError, kind_of
+from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.domain import Domain, domain_of
@@ -116,12 +116,11 @@ class AskedLabels(Mixture[CountTally]):
         return Component(cells, first, own=asked), Component(every, second)
 
 
-def _checked(labels: Any, size: int) -> tuple[int, ...]:
-    if isinstance(labels, str | bytes | Mapping) or not isinstance(labels, Iterable):
-        raise ArgumentError("labels", "must be a list of numbers, such as [0, 3]", kind_of(labels))
+def _checked(labels: Sequence[int], size: int) -> tuple[int, ...]:
     given = tuple(labels)
-    whole = all(type(label) is int and 0 <= label < size for label in given)
-    if not whole or any(one >= other for one, other in pairwise(given)):
+    if not all(0 <= label < size for label in given) or any(
+        one >= other for one, other in pairwise(given)
+    ):
         raise ArgumentError(
             f"labels must be whole numbers in 0..{size - 1} that increase, such as [0, 3]. They "
             "are the places of the asked labels in the domain"

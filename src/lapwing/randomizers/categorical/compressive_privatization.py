@@ -629,13 +629,7 @@ class CompressivePrivatization(TwoLevel):
     # The promise.
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form, with epsilon as it was given.
-
-        Returns
-        -------
-        dict
-            JSON object with the class name and the fields.
-        """
+        """Return the JSON form, with epsilon as it was given."""
         return class_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
 
     def certificate(self) -> Certificate:

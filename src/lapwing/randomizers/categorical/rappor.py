@@ -329,10 +329,6 @@ class Rappor(Randomizer[CountTally]):
         """Keeping a bit with probability Q is changing it with the rest, whatever it is."""
         return self._layout.draw(source, threshold=WORD - self._keep_and_repeat[1], count=count)
 
-    def _round_bytes(self, symbol: int, words: Iterator[int]) -> bytes:
-        permanent = self._permanent(symbol, words)
-        return self._layout.report(place for place, bit in enumerate(permanent) if bit)
-
     def report(
         self, permanent_round: bytes, *, survey: str | None = None, rng: RandomSource | None = None
     ) -> Reports:

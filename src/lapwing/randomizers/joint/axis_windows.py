@@ -235,6 +235,6 @@ def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows
             f"axis {name} must have at most {MOST_SETS:,} sets of labels. For sets of several "
             f"labels, sets times labels must be at most {MOST_PLACES:,}. Got "
             f"{comb(domain.size, int(width)):,} sets of {width} of {domain.size:,} labels. Use "
-            "smaller sets"
+            f"{'smaller sets' if width > 1 else 'fewer labels'}"
         )
     return LabelSets(domain, int(width))

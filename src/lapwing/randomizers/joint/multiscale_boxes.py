@@ -200,7 +200,7 @@ def _size(axis: Domain, size: float) -> int:
         bins = bins_of(axis).size
         return min(max(round(size * bins / 64), 1), bins)
     members = min(max(round(size * axis.size / 64), 1), LARGEST_SET, axis.size - 1)
-    while too_many_sets(axis.size, members):
+    while members > 1 and too_many_sets(axis.size, members):
         members -= 1
     return members
 
