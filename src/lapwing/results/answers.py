@@ -146,10 +146,9 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
 
 def _to_questions(result: Any, request: AnswerRequest) -> list[AnswerDocument]:
     """Return the answers to the questions of a request, or else of the survey."""
-    documents: list[AnswerDocument] = []
-    if result._kind != "heavy-hitters":
-        documents = result._answer_documents(request.asks, **request.how)
-    return documents
+    if result._kind == "heavy-hitters":
+        return []
+    return [*result._answer_documents(request.asks, **request.how)]
 
 
 def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
