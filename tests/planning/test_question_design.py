@@ -112,7 +112,7 @@ def test_edges_are_taken_into_bins_that_are_not_declared() -> None:
         assert made.outside == lw.recommend(domain, epsilon=1, users=9).randomizer.domain.outside
         assert cell_starts(best.questions, made)
         assert made.closed == domain.closed and made.low == domain.low
-    with pytest.raises(ArgumentError, match=r"the nearest are 32.8125 and 34.375"):
+    with pytest.raises(ArgumentError, match=r"The nearest are 32.8125 and 34.375"):
         parts("share above 33", domain=lw.Interval(0, 100, bins=64))
 
 
