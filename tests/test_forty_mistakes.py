@@ -77,7 +77,7 @@ TYPED: list[tuple[str, str]] = [
     ("decode s.json r.lwr", "Add them up first: lapwing tally"),
     ("decode s.json t.json --decoder grr", "--decoder must be one of"),
     ("answer d.json --quantile 50", "The median is 0.5"),
-    ("compare d.json s.json", "must be a distribution. It is a survey. Check"),
+    ("compare d.json s.json", "must be a distribution, but it is a survey. Check"),
     ("release v.csv --column income --low 0 --high 9 --epsilon 1 -o x.json", "Use --domain FILE"),
     ("decoed s.json t.json", "did you mean decode"),
 ]

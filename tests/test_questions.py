@@ -194,7 +194,7 @@ def test_an_end_inside_a_bin_is_named_with_the_nearest_edges() -> None:
     ):
         with pytest.raises(ArgumentError, match=said):
             cell_starts([share], ages)
-    with pytest.raises(ArgumentError, match="For labels use"):
+    with pytest.raises(ArgumentError, match="For labels, use"):
         cell_starts([Share(above=3)], lw.Categories(3))
     with pytest.raises(ArgumentError, match="Labels already are cells"):
         cell_starts([Histogram(bins=2)], lw.Categories(3))

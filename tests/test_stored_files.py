@@ -262,7 +262,7 @@ def test_a_torn_file_of_reports_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.lwr"
     REPORTS.save(path)
     path.write_bytes(path.read_bytes()[:-1])
-    assert "block 1 of r.lwr is torn" in refused(path)
+    assert "block 1 of r.lwr is incomplete" in refused(path)
     with pytest.raises(TornFileError):
         lw.Reports.load(path)
     with pytest.raises(FormatError, match="incomplete or damaged after 0 reports"):

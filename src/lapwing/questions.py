@@ -632,7 +632,7 @@ def _of_document(document: dict[str, Any]) -> Question:
         said = error if isinstance(error, ArgumentError) else "its keys are not those of a question"
         raise FormatError(f"this is not a question: {said}") from None
     if found.to_document() != document:
-        raise FormatError("this is not a written question: its values must be strings")
+        raise FormatError("this is not a question: its values must be strings")
     return found
 
 

@@ -31,7 +31,7 @@ def test_a_table_of_somebody_else(done: Program, lapwing: Program, survey: Surve
             *("tally", "survey.json", "in", "-o", "t.json", "--column", "code", "--force"),
             *("--skip-bad", "--json", "--threads", threads),
         )
-        assert "2 rows hold no report" in run.err
+        assert "2 rows without a report" in run.err
         assert run.document["refused"] == 2 and run.document["reports"] == 5
         assert [one["reports"] for one in run.document["files"]] == [3, 2]
     codes = np.array([[0], [1], [1], [2], [2]], dtype=np.uint8)

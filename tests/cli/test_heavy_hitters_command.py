@@ -114,5 +114,5 @@ def test_options_of_logs_are_refused_for_counts(lapwing: Program, done: Program)
     done("randomize", "colors.json", "colors.csv", "-c", "color", "-o", "colors.lwr")
     done("tally", "colors.json", "colors.lwr", "-o", "colors-tally.json")
     run = lapwing("decode", "colors.json", "colors-tally.json", "--resume")
-    assert run.code != 0 and "linear hashing" in run.complaint
+    assert run.code != 0 and "linear-hashing" in run.complaint
     assert done("decode", "colors.json", "colors-tally.json", "--json").document["shares"]

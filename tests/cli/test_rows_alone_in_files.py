@@ -119,7 +119,7 @@ def test_columns_of_a_parquet(kind: str, tmp_path: Path) -> None:
         except DomainError as error:  # of the type, whatever the rows
             assert "must contain" in str(error) and "it contains" in str(error)
             for row in rows:
-                with pytest.raises(DomainError, match="must hold"):
+                with pytest.raises(DomainError, match="must contain"):
                     read([row])
         else:
             check_each_row_alone(read, rows, rows[:3])

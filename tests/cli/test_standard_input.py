@@ -96,7 +96,7 @@ def test_a_truth_may_stand_there(
     ("content", "said", "code"),
     [
         (b"", "is empty", 4),
-        (b"PAR1....", "It is Parquet", 2),
+        (b"PAR1....", "it is Parquet", 2),
         (b"\x1f\x8b\x08", "packed by gzip", 2),
         (b"LAPWING-SECRET\n\0", "it is a file of exact counts", 2),
         (b"age\n1\n\xff\n", "row 2", 3),

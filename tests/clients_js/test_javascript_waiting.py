@@ -364,7 +364,7 @@ def test_an_epoch_that_ended_or_asks_another_text_is_refused_unpaid(collector: S
     closed, grace, text, none, ledger = play(collector, *steps, ["ledger"])
     for refused in (closed, grace):
         assert refused["error"] == "ArgumentError" and "takes no new" in refused["message"]
-    assert text["error"] == "MismatchError" and "another text" in text["message"]
+    assert text["error"] == "MismatchError" and "a different text" in text["message"]
     assert none["state"] == "waiting" and len(ledger["answers"]) == 1
 
 

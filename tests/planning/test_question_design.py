@@ -112,13 +112,13 @@ def test_edges_are_taken_into_bins_that_are_not_declared() -> None:
         assert made.outside == lw.recommend(domain, epsilon=1, users=9).randomizer.domain.outside
         assert cell_starts(best.questions, made)
         assert made.closed == domain.closed and made.low == domain.low
-    with pytest.raises(ArgumentError, match=r"the nearest are 32.8125 and 34.375"):
+    with pytest.raises(ArgumentError, match=r"The nearest are 32.8125 and 34.375"):
         parts("share above 33", domain=lw.Interval(0, 100, bins=64))
 
 
 def test_what_no_design_can_answer_is_refused() -> None:
     labels = lw.Categories(3)
-    with pytest.raises(ArgumentError, match="For labels ask"):
+    with pytest.raises(ArgumentError, match="For labels, ask"):
         parts("mean", domain=labels)
     assert parts("share label 1", domain=labels) is None
     with pytest.raises(DomainError, match="one attribute"):
@@ -271,7 +271,7 @@ def test_a_survey_refuses_what_its_domain_cannot_answer() -> None:
     labels = lw.RandomizedResponse(lw.Categories(["a", "b"]), 1)
     circle = lw.MultiscaleWave(lw.Interval(0, 24, bins=24, circular=True), 1)
     for randomizer, text, said in (
-        (labels, "mean", "For labels ask"),
+        (labels, "mean", "For labels, ask"),
         (labels, "share label c", "no label 'c'"),
         (circle, "quantile 0.5", "value on the circle"),
         (pair.randomizer, "mean", "one attribute"),

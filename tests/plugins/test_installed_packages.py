@@ -299,7 +299,7 @@ def test_one_that_fails_is_named_and_does_not_stop_the_others(site: Path) -> Non
         "broken": "ImportError: no such compiler",
         "quitter": "SystemExit: 3",
         "square-wave": "must be a frozen dataclass",
-        "stray": "it is not a mechanism, as its group requires",
+        "stray": "it is not a mechanism, which its group requires",
         "taken": "its class is named 'own-or-any'",
     }.items():
         assert any(f"the plug-in '{name}'" in each and reason in each for each in said), name

@@ -33,7 +33,7 @@ def test_bits_of_another_number_or_beyond_the_last_symbol_are_refused(symbols: i
     data = data.copy()
     data[2] = np.frombuffer(layout.report([0]), np.uint8)
     with pytest.raises(
-        ReportError, match="hold 2 symbols and no spare bits, but the one at position 2"
+        ReportError, match="contain 2 symbols and no spare bits, but the one at position 2"
     ):
         layout.count(data)
     for spare in range(symbols % 8 or 8, 8):

@@ -156,7 +156,7 @@ def test_quartiles_can_be_drawn_of_every_axis_on_a_line(name: str, known: bool) 
             with pytest.raises(DomainError, match="no order"):
                 joint.plot(quantiles_of=axis)
         elif domain.circular:
-            with pytest.raises(ArgumentError, match=f"but {axis} is a circle"):
+            with pytest.raises(ArgumentError, match=f"but {axis} is circular"):
                 joint.plot(quantiles_of=axis)
         else:
             figure = joint.plot(quantiles_of=axis)

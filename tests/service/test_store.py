@@ -284,7 +284,7 @@ def test_a_draft_says_what_it_says_when_its_epoch_opens(store: Store) -> None:
 
 
 def test_a_survey_is_what_its_fingerprint_says(store: Store) -> None:
-    with pytest.raises(FormatError, match="another fingerprint"):
+    with pytest.raises(FormatError, match="a different fingerprint"):
         store.add_survey(StoredSurvey(FP, canonical(LARGE.to_document())))
     with pytest.raises(FormatError, match="survey"):
         store.add_survey(StoredSurvey(FP, b"{}"))

@@ -146,10 +146,9 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
 
 def _to_questions(result: Any, request: AnswerRequest) -> list[AnswerDocument]:
     """Return the answers to the questions of a request, or else of the survey."""
-    documents: list[AnswerDocument] = []
-    if result._kind != "heavy-hitters":
-        documents = result._answer_documents(request.asks, **request.how)
-    return documents
+    if result._kind == "heavy-hitters":
+        return []
+    return [*result._answer_documents(request.asks, **request.how)]
 
 
 def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
@@ -157,10 +156,7 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     band = result.confidence_band(**how)
     nobody = missing_share(result) == 1  # has a value, so nothing is said of values
     if nobody and request.shares:
-        raise ArgumentError(
-            "all mass is on missing values, so nobody has a value. Ask for the share of "
-            "missing values"
-        )
+        raise ArgumentError("all values are missing. Ask for the share of missing values")
     circle = Circle.of_domain(result.domain)
     start = start_of(request, result.domain)
     moments, bounds, atoms = (

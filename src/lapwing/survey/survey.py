@@ -208,9 +208,7 @@ class Survey(Stored):
         check_whole_field(self, "segment_minimum", low=1, high=_LARGEST_MINIMUM)
         if self.segment_minimum != MINIMUM and not self.segments:
             raise ArgumentError(
-                "segment_minimum",
-                "is only for segments",
-                advice="Declare segments, or leave it out",
+                "segment_minimum", "is only for segments", advice="Name them, or leave it out"
             )
         if type(self.remembered) is not bool:
             raise ArgumentError("remembered", "must be True or False", repr(self.remembered))
@@ -631,9 +629,7 @@ class Survey(Stored):
                 "be this survey. Leave out name, or pass another"
             )
         if len(called) > 200 and name is None:
-            raise ArgumentError(
-                'with ", next epoch" the name is too long. Pass a shorter one: name=...'
-            )
+            raise ArgumentError('with ", next epoch" the name is too long. Pass a shorter name=')
         chosen = next_design(self.randomizer, answer, self.questions, users=users)
         return replace(self, name=called, randomizer=chosen)
 
@@ -656,9 +652,7 @@ class Survey(Stored):
 
         labels = [label[:40] for label in self.segments]
         more = f", and {len(labels) - 8:,} more" if len(labels) > 8 else ""
-        shown = (
-            f"{', '.join(labels[:8])}{more}. Each is shown from {self.segment_minimum:,} reports on"
-        )
+        shown = f"{', '.join(labels[:8])}{more}. Shown from {self.segment_minimum:,} reports each"
         kept = {"answers": "remembered: a device always resends its first report"}
         return {
             "survey": self.name,

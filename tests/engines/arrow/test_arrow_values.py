@@ -141,7 +141,7 @@ def test_a_column_of_another_kind_is_refused(kind: str, domain: str) -> None:
 @pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.struct({"a": pa.int64()})])
 @pytest.mark.parametrize("domain", ["number", "colors"])
 def test_a_nested_column_is_refused(kind: Any, domain: str) -> None:
-    with pytest.raises(DomainError, match="It holds values of type"):
+    with pytest.raises(DomainError, match="it contains values of type"):
         values_of(pa.nulls(3, kind), DOMAINS[domain], column="c", typed=True)
 
 

@@ -79,7 +79,7 @@ def test_before_the_job_starts(tmp_path: Path) -> None:
     assert randomize(pa.table({"v": [5.0]}), weight, output=tmp_path / "weight.parquet") == 1
     (tmp_path / "junk.parquet").write_bytes(b"PAR1 and no more")
     for last, kind, words in (
-        ("floats.parquet", ArgumentError, "holds double"),
+        ("floats.parquet", ArgumentError, "contains double"),
         ("no.parquet", ArgumentError, "no column 'code'"),
         ("junk.parquet", FormatError, "damaged"),
         ("absent.parquet", FileNotFoundError, "absent"),

@@ -202,7 +202,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"outputs": 41},
         ArgumentError,
-        "outputs must be from 2 to 40, at most as many as s",
+        "outputs must be from 2 to 40, the number of s",
     ),
     ({"outputs": 1}, ArgumentError, "outputs must be from 2 to 40"),
     ({"outputs": 10, "sparsity": 11}, ArgumentError, "sparsity must be at most the 10 outputs"),

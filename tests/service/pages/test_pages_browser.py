@@ -590,7 +590,7 @@ def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
         page.wait_for_selector("#allowed:has-text('3 for one answer and 4.50 in all.')")
         page.fill("#value", "20")
         page.click("#randomize")
-        page.wait_for_selector("#wrong:has-text('4.5 in all')")
+        page.wait_for_selector("#wrong:has-text('4.5 in total')")
         assert "change the limits above" in page.inner_text("#wrong")
         page.fill("#budget", "")
         page.click("#randomize")
@@ -635,7 +635,7 @@ def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, widt
         body = {"survey": changed.to_document(), "minimum": 1}
         as_admin: Any = {"headers": as_role(ADMIN)}
         answer = httpx.put(path, json=body, **as_admin, timeout=SECONDS)
-        assert answer.status_code == 409 and "must stay" in answer.json()["detail"]
+        assert answer.status_code == 409 and "cannot change" in answer.json()["detail"]
         assert httpx.post(f"{path}/epochs/e/close", **as_admin, timeout=SECONDS).is_success
         body["epoch"] = {"name": "f"}
         answer = httpx.put(path, json=body, **as_admin, timeout=SECONDS)

@@ -272,7 +272,7 @@ def test_a_page_of_labels_escapes_them_and_compares_segments(tmp_path: Path) -> 
             first = LABELS.segments[0]
             text = await look(here, page_of(LABELS, segment=first, against="segment:south"))
             assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
-            assert "compared with south" in text and "of other people" in text
+            assert "compared with south" in text and "from different people" in text
             assert text.count('class="whisker"') >= 6
             odd = await look(here, page_of(LABELS, segment="nowhere"))
             assert "no such segment" in odd
