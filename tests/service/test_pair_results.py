@@ -153,7 +153,7 @@ def test_at_most_sixteen_questions_are_asked_about_pairs_only() -> None:
     with pytest.raises(ProblemError, match="at most 16 questions"):
         pair_question(kept, "e", asks=asks)
     kept.survey = lw.Survey("ms", lw.SquareWave(LABELS.domains[1], 2))
-    with pytest.raises(ProblemError, match="asks for one attribute"):
+    with pytest.raises(ProblemError, match="asks about one attribute"):
         pair_question(kept, "e")
 
 
