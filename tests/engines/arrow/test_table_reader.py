@@ -118,10 +118,10 @@ def refusal(path: Path, column: str | None = "age") -> LapwingError:
     [
         (b"", "is empty"),
         (b"\n \n", "is empty"),
-        (b"age,town\n30,Rome\n41\n", "row 2 has not"),
-        (b"age,town\n30,Rome\n41,Oslo,secret\n", "row 2 has not"),
+        (b"age,town\n30,Rome\n41\n", "row 2 does not"),
+        (b"age,town\n30,Rome\n41,Oslo,secret\n", "row 2 does not"),
         (b"\xe4ge\n1\n", "UTF-8"),
-        (b"PAR1\x00\x00\x15", "something else"),
+        (b"PAR1\x00\x00\x15", "contains zero bytes"),
         (b"age\n" + b"9" * 13_000_000 + b"\n1\n", "line of more than 4 MiB"),
         (b"age,town,age\n1,2,3\n", "two columns named 'age'"),
     ],
