@@ -119,7 +119,7 @@ def test_an_error_names_the_row_of_the_file(tmp_path: Path, lapwing: Program) ->
     (tmp_path / "ragged.csv").write_text("1,2\n3,4\n5,6,7\n")
     read = ("ragged.csv", "--no-header", "--column", "1", *NUMBERS, "-o", "out.lws")
     run = lapwing("count", *read)
-    assert run.code == 4 and "row 3 has not" in run.complaint
+    assert run.code == 4 and "row 3 does not" in run.complaint
 
 
 @pytest.mark.parametrize("content", ["", "\n", "3,4\n"])

@@ -116,13 +116,10 @@ def answer_of(result: Any, request: AnswerRequest) -> Answer:
 
 def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
     """Return what a distribution or a list of heavy hitters says, as :func:`answer_of`."""
-    ordered = result.domain.ordered
-    heavy = result._kind == "heavy-hitters"
-    if heavy:
+    if result._kind == "heavy-hitters":
         return _heavy_hitters(result, request)
-    reason = reason_of(result)
-    answer = _numbers(result, request) if ordered else _labels(result, request)
-    return without_numbers(answer, reason)
+    answer = _numbers if result.domain.ordered else _labels
+    return without_numbers(answer(result, request), reason_of(result))
 
 
 def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
@@ -735,8 +732,7 @@ def _atom(atom: Any, domain: Domain) -> AtomRow:
         lowest = atom.left == domain.left[0]
         if lowest or atom.right == domain.right[-1]:
             word = open_end(domain, 0 if lowest else domain.left.size - 1)
-            if word is not None:
-                row["open"] = word
+            row |= {} if word is None else {"open": word}
     unit = domain.unit
     return row if unit == "number" else row | {"text": to_text(float(atom.left), unit=unit)}
 
@@ -771,10 +767,8 @@ def table_columns(result: Any, level: float, kind: Kind, target: Target = "empir
     absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
     if missing_share(result) < 1:
         curve = cdf_columns(result, result.confidence_band(level, kind=kind, target=target))
-        if (
-            domain.closed == "right" and bin_of_low(domain) is not None
-        ):  # between the ends of its interval
-            curve["cdf"][0] = None
+        if domain.closed == "right" and bin_of_low(domain) is not None:
+            curve["cdf"][0] = None  # between the ends of its interval
     else:
         curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}
     named = [None if end is None else kind for end in curve["low"]]

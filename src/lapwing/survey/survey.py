@@ -294,8 +294,6 @@ class Survey(Stored):
 
         Parameters
         ----------
-        values : array_like [n]
-            Values of the domain, one for each person.
         rng : RandomSource, optional
             Default: the secure source. A seeded source is for tests only.
 
