@@ -118,7 +118,9 @@ class AskedLabels(Mixture[CountTally]):
 
 def _checked(labels: Sequence[int], size: int) -> tuple[int, ...]:
     given = tuple(labels)
-    if not all(0 <= label < size for label in given) or any(one >= other for one, other in pairwise(given)):
+    if not all(0 <= label < size for label in given) or any(
+        one >= other for one, other in pairwise(given)
+    ):
         raise ArgumentError(
             f"labels must be whole numbers in 0..{size - 1} that increase, such as [0, 3]. They "
             "are the places of the asked labels in the domain"
