@@ -34,7 +34,7 @@ def measured_by(*documents: dict[str, Any]) -> str:
         lines.append(
             f"{{source}}`{name} <{file_of(name)}>` at commit {commit}, on "
             f"{where['processor']}, {where['cores']} cores, {where['memory_gib']:g} GiB, "
-            f"{where['system']}, with load {one['load']['before']:g} before"
+            f"{where['system']}, with a load of {one['load']['before']:g} at the start"
         )
     sentences = [f"Measured by {'; '.join(lines)}.", *map(results.earlier_default, documents)]
     return f"*{' '.join(dict.fromkeys(filter(None, sentences)))}*"

@@ -150,15 +150,15 @@ def local_by_epsilon() -> str:
     return "\n\n".join(
         [
             table(
-                ["ε", "W1, ratio", "columns with less W1", "KS, ratio", "columns with less KS"],
+                ["ε", "W1 ratio", "columns with lower W1", "KS ratio", "columns with lower KS"],
                 rows,
             ),
             f"{len(settings['columns'])} real columns of {min(people):,} to {max(people):,} "
             f"people, {settings['bins']} bins, {settings['repeats']} repeats. A ratio is the "
             f"geometric mean over the columns, with its 95% confidence interval. The other method "
-            f"is the best of {others} for this column, ε and distance. It is chosen after "
-            "the fact, which favors it. The default's mixtures were chosen while looking at these "
-            "columns, which favors ours.",
+            f"is the best of {others} for each column, ε and distance. It is chosen in hindsight, "
+            "which favors it. The default's mixtures were chosen with knowledge of these "
+            "columns, which favors the default.",
             _fresh(),
             measured_by(document),
         ]
@@ -171,9 +171,9 @@ def _fresh() -> str:
     some = [cell for cell in cells if cell["kind"] == "real" and cell["epsilon"] == 1]
     ratio = _overall(some, "w1")
     return (
-        f"On {len(some)} other real columns only EMS on one square wave was compared. There W1 is "
-        f"{ratio['ratio']:.2f} ± {ratio['standard_error']:.2f} times that of EMS at ε = 1 "
-        "(standard error)."
+        f"On {len(some)} other real columns, the recommended pair was compared only with EMS on "
+        f"one square wave. At ε = 1 its W1 is {ratio['ratio']:.2f} ± "
+        f"{ratio['standard_error']:.2f} (standard error) times that of EMS."
     )
 
 
@@ -203,7 +203,7 @@ def local_by_column() -> str:
         [
             table(header, rows, texts=2),
             f"ε = 1, {document['settings']['bins']} bins, {repeats} repeats. W1 is in percent of "
-            "the length of the domain, with the 95% confidence interval of its mean.",
+            "the domain's length, with the 95% confidence interval of its mean.",
             measured_by(document),
         ]
     )
@@ -223,16 +223,16 @@ def bands() -> str:
         ]
         for cell in document["measured"]["cells"]
     ]
-    header = ["column", "ε", "points inside", "whole curves inside", "width, relative"]
+    header = ["column", "ε", "points inside", "whole curves inside", "relative width"]
     return "\n\n".join(
         [
             table(header, rows, texts=2),
             f"Nominal level 95%, about the respondents, {settings['bins']} bins, "
             f"{settings['repeats']:,} repeats. Points inside: the share of the bin edges with "
-            "0.02 < F < 0.98 that the pointwise band contains. Whole curves inside: the share of "
-            "repeats in which the simultaneous band contains all of them, with its 95% "
-            "confidence interval. The width is that of the pointwise band over the width of the "
-            "exact linear band of the same reports.",
+            "0.02 < F < 0.98 at which the pointwise band contains the true CDF. Whole curves "
+            "inside: the share of repeats in which the simultaneous band contains it at all of "
+            "these edges, with its 95% confidence interval. Relative width: the width of the "
+            "pointwise band divided by that of the exact linear band of the same reports.",
             measured_by(document),
         ]
     )
@@ -257,17 +257,17 @@ def labels() -> str:
                 ratio = ratio_of_means(errors["MixturePrior"][part], errors[other][part])
                 row.append(interval(ratio["ratio"], ratio["standard_error"], settings["repeats"]))
         rows.append(row)
-    header = ["clicks", "ε", "all pages, to unbiased", "all pages, to projection"]
-    header += ["50 largest, to unbiased", "50 largest, to projection"]
+    header = ["clicks", "ε", "all pages, over unbiased", "all pages, over projection"]
+    header += ["50 largest, over unbiased", "50 largest, over projection"]
     return "\n\n".join(
         [
             table(header, rows),
             f"Clicks on {settings['size']:,} pages (Kosarak), optimized unary encoding, "
-            f"{settings['repeats']} repeats. The file has a tenth of the paper's clicks, and the "
-            "larger number is all counts times ten. A cell is the mean squared error of "
-            "`MixturePrior` over that of another estimate from the same reports, with its 95% "
-            "confidence interval. The others are the unbiased estimate and its projection on the "
-            "simplex. Where the ratio is above 1, the default has more error.",
+            f"{settings['repeats']} repeats. The file has a tenth of the paper's clicks. For the "
+            "larger number of clicks, all counts are multiplied by ten. A cell is the mean squared "
+            "error of `MixturePrior` divided by that of another estimate from the same reports, "
+            "with its 95% confidence interval. The other estimates are the unbiased one and its "
+            "projection onto the simplex. If a ratio is above 1, the default has a larger error.",
             measured_by(document),
         ]
     )
@@ -289,10 +289,10 @@ def series() -> str:
     return "\n\n".join(
         [
             table(header, rows),
-            f"36 weeks of 10,000 people, ε = 1, 64 bins, {repeats} repeats. *taxi* has real "
-            "months. The other series are synthetic. A cell is the error of weeks decoded together "
-            "over that of weeks decoded alone, with its 95% confidence interval. *Weeks so far* "
-            "uses no later week.",
+            f"36 weeks of 10,000 people, ε = 1, 64 bins, {repeats} repeats. *taxi* consists of "
+            "real months, and the other series are synthetic. A cell is the error of weeks decoded "
+            "together divided by that of weeks decoded alone, with its 95% confidence interval. "
+            "*Weeks so far* uses no later week.",
             measured_by(document),
         ]
     )
@@ -315,15 +315,16 @@ def central() -> str:
                 interval(gain["ratio"], gain["standard_error"], settings["repeats"]),
             ]
         )
-    header = ["made-up column", "best published", "ε", "KS, default, %", "best published / default"]
+    header = ["synthetic column", "best published", "ε", "KS, default, %"]
+    header += ["best published / default"]
     return "\n\n".join(
         [
             table(header, rows, texts=2),
             f"{settings['people']:,} people, {settings['bins']} bins, δ = "
             f"{document['measured']['delta']:g}, neighbors `replace-one`, {settings['repeats']} "
-            "repeats with other people in each. KS is in percentage points, with the 95% "
+            "repeats with new people in each. KS is in percentage points, with the 95% "
             "confidence interval of its mean. Best published: the best of the paper's mechanisms "
-            "whose true privacy loss is the stated one. All columns are synthetic.",
+            "whose true privacy loss equals the stated one. All columns are synthetic.",
             measured_by(document),
         ]
     )
@@ -351,8 +352,8 @@ def opendp_labels() -> str:
     return "\n\n".join(
         [
             table(header, rows, texts=2),
-            f"OpenDP {version or '(version not recorded)'}, {settings['people']:,} people, other "
-            f"ones in each of {settings['repeats']} repeats, neighbors `replace-one`. Noise: the "
+            f"OpenDP {version or '(version not recorded)'}, {settings['people']:,} people, newly "
+            f"drawn in each of {settings['repeats']} repeats, neighbors `replace-one`. Noise: the "
             "standard deviation of one count. Error: the sum of the absolute errors of all shares, "
             "with the 95% confidence interval of its mean.",
             measured_by(document),
@@ -384,7 +385,7 @@ def reports() -> str:
         [
             table(["randomizer", "bytes per report", "randomize", "tally"], rows),
             f"n = {settings['people']:,}, {settings['bins']:,} bins, ε = 1, secure randomness, one "
-            f"thread. CPU seconds: the median of {settings['rounds']} rounds, with the fastest "
+            f"thread. CPU time: the median of {settings['rounds']} rounds, with the fastest "
             "and the slowest in brackets.",
             measured_by(document),
         ]
@@ -405,9 +406,9 @@ def decodes() -> str:
     ]
     return "\n\n".join(
         [
-            table(["bins", "reports", "estimate with its bands", "rounds"], rows),
-            "`SpectralPrior` on reports of `MultiscaleWave` at ε = 1, from a tally. The data are "
-            "synthetic: Beta(5, 2) with a fifth of the people at three point masses. CPU seconds "
+            table(["bins", "reports", "estimate with bands", "rounds"], rows),
+            "`SpectralPrior` on a tally of `MultiscaleWave` reports at ε = 1. The data are "
+            "synthetic: Beta(5, 2) with a fifth of the people at three point masses. CPU time "
             "of one thread: the median, with the fastest and the slowest round in brackets.",
             measured_by(document),
         ]
@@ -436,10 +437,11 @@ def releases() -> str:
                 ],
                 rows,
             ),
-            f"`lw.release` of {settings['people']:,} rows at ε = 1 and δ = 1e-9, and the estimate. "
-            "`SpectralPursuit` is the default decoder. The data are synthetic: lognormal. Times "
-            "are those after the first release of a size. CPU seconds of one thread: the median of "
-            f"{settings['rounds']} rounds, with the fastest and the slowest in brackets.",
+            f"`lw.release` of {settings['people']:,} rows at ε = 1 and δ = 1e-9, with the "
+            "estimate. `SpectralPursuit` is the default estimator. The data are synthetic "
+            "(lognormal). The first release of each size is not counted. CPU time of one thread: "
+            f"the median of {settings['rounds']} rounds, with the fastest and the slowest in "
+            "brackets.",
             measured_by(document),
         ]
     )
@@ -455,10 +457,10 @@ def streaming() -> str:
     ]
     return "\n\n".join(
         [
-            table(["way", "peak memory", "CPU"], rows),
+            table(["method", "peak memory", "CPU time"], rows),
             f"A file of {settings['reports']:,} square-wave reports ({found['megabytes']:.0f} MB, "
-            f"{settings['bins']:,} bins, ε = 1), once in each way, in a fresh process. The peak is "
-            "that of the whole process.",
+            f"{settings['bins']:,} bins, ε = 1), tallied once by each method in a fresh process. "
+            "The peak includes the whole process.",
             measured_by(document),
         ]
     )
@@ -485,17 +487,17 @@ def uploads() -> str:
             ]
         )
     header = ["request", "requests per second", "reports per second"]
-    header += ["median delay", "99th percentile of the delay"]
+    header += ["median delay", "99th percentile of delay"]
     return "\n\n".join(
         [
             table(header, rows),
-            f"`lapwing serve` with SQLite, every upload synced to disk before its answer. Reports "
-            f"of randomized response with {settings['symbols']:,} categories, two bytes each, over "
-            f"{settings['connections']} connections from the same machine. Medians of "
-            f"{settings['rounds']} rounds of {settings['seconds']:g} s, with the smallest "
-            f"and the largest round in brackets. The disk synced "
-            f"{count(found['syncs']['median'])} times a second at the same load. All "
-            f"{found['stored']:,} acknowledged reports were counted once.",
+            f"`lapwing serve` with SQLite. Every upload is synced to disk before it is "
+            f"acknowledged. Reports of randomized response with {settings['symbols']:,} "
+            f"categories, two bytes each, over {settings['connections']} connections from the same "
+            f"machine. Medians of {settings['rounds']} rounds of {settings['seconds']:g} s, with "
+            f"the smallest and the largest round in brackets. At the same load, the disk can sync "
+            f"{count(found['syncs']['median'])} times a second. All {found['stored']:,} "
+            "acknowledged reports were counted exactly once.",
             measured_by(document),
         ]
     )
@@ -512,7 +514,7 @@ def delays() -> str:
             *(ranged(found["kinds"][key][part], seconds) for part in ("middle", "p99")),
         ]
         for key, name in (
-            ("alone", "half of the largest rate"),
+            ("alone", "half of the highest rate"),
             ("beside", "the same, while estimates are computed"),
         )
     ]
@@ -520,9 +522,9 @@ def delays() -> str:
         [
             table(["load", "uploads per second", "median delay", "99th percentile"], rows),
             f"Uploads of one report, {settings['connections']} connections, {settings['rounds']} "
-            f"rounds of {settings['seconds']:g} s. The estimates are the recommended ones of "
-            f"{settings['people']:,} reports in {settings['bins']:,} bins, with their bands, one "
-            "after the other. Medians, with the smallest and the largest round in brackets.",
+            f"rounds of {settings['seconds']:g} s. Meanwhile, the recommended estimator decodes "
+            f"{settings['people']:,} reports in {settings['bins']:,} bins with bands, again and "
+            "again. Medians, with the smallest and the largest round in brackets.",
             measured_by(document),
         ]
     )
@@ -542,8 +544,8 @@ def devices() -> str:
     rows = [[told, ranged(found["times"][name]["cpu"], seconds)] for name, told in names.items()]
     return "\n\n".join(
         [
-            table(["survey", "CPU per report"], rows),
-            f"Node {found['node']}, ε = 1, secure randomness, {settings['reports']:,} reports a "
+            table(["survey", "CPU time per report"], rows),
+            f"Node {found['node']}, ε = 1, secure randomness, {settings['reports']:,} reports per "
             f"round: the median of {settings['rounds']} rounds, with the fastest and the "
             "slowest in brackets.",
             measured_by(document),
@@ -579,40 +581,40 @@ def index() -> str:
     lowest, highest = min(one["ratio"] for one in gains), max(one["ratio"] for one in gains)
     rows = [
         [
-            "How large is the error of the recommended pair, next to the papers' methods?",
-            f"W1 is {ratio['ratio']:.2f} times that of the best other method, with a 95% "
+            "How large is the error of the recommended pair, compared with the papers' methods?",
+            f"Its W1 is {ratio['ratio']:.2f} times that of the best other method, with a 95% "
             f"interval of {ends} (ε = 1, {repeats} repeats). The {len(cells)} real columns are "
             f"{listed([cell['column'] for cell in cells])}. {_fresh()}",
             "[Accuracy](accuracy.md#numbers-local-model)",
         ],
         [
             "How often do 95% bands contain the truth?",
-            f"pointwise {100 * min(inside):.1f} to {100 * max(inside):.1f}%, simultaneous "
+            f"Pointwise {100 * min(inside):.1f} to {100 * max(inside):.1f}%, simultaneous "
             f"{100 * min(curves):.1f} to {100 * max(curves):.1f}% "
             f"(ε from 0.5 to 4, two columns without their tails, "
-            f"{coverage['settings']['repeats']:,} repeats). Whole curves at all edges "
-            f"{100 * min(edges):.0f} to {100 * max(edges):.0f}% (seven kinds of columns, "
+            f"{coverage['settings']['repeats']:,} repeats). Simultaneous at all bin edges, tails "
+            f"included {100 * min(edges):.0f} to {100 * max(edges):.0f}% (seven kinds of columns, "
             f"{whole['settings']['repeats']} repeats each)",
             "[Accuracy](accuracy.md#confidence-bands-and-intervals)",
         ],
         [
-            "How large is the error of a central release, next to published mechanisms?",
-            f"KS of the best published one is {lowest:.1f} to {highest:.1f} times that of the "
-            f"default (ε = 1, {len(gains)} made-up columns of "
+            "How large is the error of a central release, compared with published mechanisms?",
+            f"The KS of the best published mechanism is {lowest:.1f} to {highest:.1f} times that "
+            f"of the default (ε = 1, {len(gains)} synthetic columns of "
             f"{curator['settings']['people']:,} people)",
             "[Accuracy](accuracy.md#central-model)",
         ],
         [
-            "How long do a million people take?",
-            f"randomize {randomize}, tally {tally} (square wave), estimate {seconds(decode)} "
-            "(recommended pair, with bands). 1,024 bins, one thread",
+            "How long does the work for a million people take?",
+            f"{randomize} to randomize and {tally} to tally (square wave), and {seconds(decode)} "
+            "to estimate (recommended pair, with bands). All with 1,024 bins and one thread",
             "[Speed and memory](speed.md)",
         ],
         [
-            "How many uploads does a collector take?",
-            f"{count(rates['single']['rate']['median'])} a second, each synced to disk. "
-            "In uploads of 100: "
-            f"{count(100 * rates['batches']['rate']['median'])} reports a second",
+            "How many uploads can a collector accept?",
+            f"{count(rates['single']['rate']['median'])} per second, each synced to disk. "
+            "With 100 reports in an upload: "
+            f"{count(100 * rates['batches']['rate']['median'])} reports per second",
             "[Service and clients](service.md)",
         ],
     ]

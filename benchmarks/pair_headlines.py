@@ -29,15 +29,15 @@ def pairs() -> str:
     repeats = listed(
         [f"{number} for {int(n):,} people" for n, number in document["settings"]["repeats"].items()]
     )
-    header = ["people", "ε", "error", "best other", "least of a pair", *FAMILIES]
+    header = ["people", "ε", "error", "best other", "smallest of any pair", *FAMILIES]
     return "\n\n".join(
         [
             table(header, rows, texts=3),
-            "Each figure is the error of the other method over that of the default. It is the "
-            f"geometric mean over {len(document['settings']['pairs'])} pairs, with its 95% "
-            f"confidence interval. Repeats: {repeats}. The best other method is chosen for each "
-            "pair and error after the fact, which favors it. The least of a pair is about the best "
-            "other method also.",
+            "Each figure is the error of the other method divided by that of the default. It is "
+            f"the geometric mean over {len(document['settings']['pairs'])} pairs, with its 95% "
+            f"confidence interval. Repeats: {repeats}. The best other method is chosen in "
+            "hindsight for each pair and error, which favors it. The column after it is "
+            "the smallest of these ratios for any pair.",
             measured_by(document),
         ]
     )
@@ -59,8 +59,8 @@ def pairs_coverage() -> str:
     return "\n\n".join(
         [
             table(["people", "ε", *whats], rows),
-            "Coverage of 95% intervals of the people's own table: the mean over the pairs, then "
-            "the pair with the least.",
+            "Coverage of 95% intervals for the people's own table: the mean over the pairs, then "
+            "the smallest coverage of any pair.",
             measured_by(document),
         ]
     )
@@ -83,13 +83,13 @@ def pairs_times() -> str:
     cpu = {name: one["cpu"]["median"] for name, one in measured["reports"].items()}
     return "\n\n".join(
         [
-            table(["cells", "ε", "people", "with intervals", "without"], rows, texts=3),
-            f"CPU seconds of a decode on one core, {settings['people']:,} people: the median of "
+            table(["cells", "ε", "data", "with intervals", "without"], rows, texts=3),
+            f"CPU time of a decode on one core, {settings['people']:,} people: the median of "
             f"{settings['repeats']} runs, with the fastest and the slowest in brackets. "
             f"Randomizing and tallying {settings['reported']:,} pairs took "
-            f"{seconds(cpu['pairs'])}, and "
+            f"{seconds(cpu['pairs'])}, which is "
             f"{figure(cpu['pairs'] / cpu['one attribute'])} times as long "
-            "as the same for the first attribute alone.",
+            "as for the first attribute alone.",
             measured_by(document),
         ]
     )
@@ -110,8 +110,8 @@ def pairs_marginals() -> str:
     return "\n\n".join(
         [
             table(["ε", *(f"over {name}" for name in marginal_cost.OTHERS)], rows),
-            f"Geometric mean over the attributes of {len(settings['pairs'])} pairs, with "
-            f"the range in parentheses: {settings['people']:,} people, {settings['bins']} "
+            f"Geometric means over the attributes of {len(settings['pairs'])} pairs, with "
+            f"the ranges in parentheses: {settings['people']:,} people, {settings['bins']} "
             f"bins, {settings['repeats']} repeats.",
             measured_by(document),
         ]

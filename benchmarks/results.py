@@ -71,8 +71,8 @@ def earlier_default(document: dict[str, Any]) -> str:
     if document["name"] not in _RELEASING or document["date"] >= _CHOSEN_SINCE:
         return ""
     return (
-        "The default mechanism of that commit was prefix sums with 24 polynomials where there was "
-        "a delta, else a tree of branching 32."
+        "The default mechanism at that commit was prefix sums with 24 polynomials if there was a "
+        "delta, and otherwise a tree with branching 32."
     )
 
 

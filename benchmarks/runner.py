@@ -80,6 +80,7 @@ BENCHMARKS = {
     "accuracy/central_default": "its default beside the best of our own and of the paper's",
     "accuracy/release_choice": "the default mechanism against cells, trees and prefix sums",
     "accuracy/release_questions": "released answers against textbook mechanisms",
+    "accuracy/released_beside_curve": "released answers beside the whole curve",
     "accuracy/central_labels": "releases of labels beside OpenDP's (needs opendp)",
     "accuracy/read_counts": "noisy counts of another library beside clipped ones",
     "accuracy/central_coverage": "coverage of the central model's bands",

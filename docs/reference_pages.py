@@ -45,20 +45,20 @@ HTTP = """\
 # HTTP API
 
 {note}
-A running collector shows this description at `/openapi.json` (OpenAPI 3.1).
-{{download}}`openapi.json` is the same file, with the fields of every object.
-[Run a collector](../guides/operate/collector.md) is the guide.
+A running collector serves this description at `/openapi.json` (OpenAPI 3.1).
+{{download}}`openapi.json` is the same file, which also has the fields of every object. The guide is
+[Run a collector](../guides/operate/collector.md).
 
 {parts}
 
-- A **token** of a role is sent as `Authorization: Bearer lwa_...`, an upload token as
+- The **token** of a role is sent as `Authorization: Bearer lwa_...`, and an upload token as
   `Authorization: Bearer lwu_...`.
-- A **problem** is `application/problem+json`. Its `type` is `{prefix}` and the name in the table
-  of [problems](#problems). No problem repeats a value that was sent.
-- A **final** problem is one of {final}. A client drops a batch at a final problem, and at a 200 or
-  201 that names it. Such an answer is `application/json`, with the id as `batch`, a `state` and the
-  number of `reports`. At any other answer, whoever gave it, a client keeps the batch and sends the
-  same bytes later.
+- A **problem** has the media type `application/problem+json`. Its `type` is `{prefix}` followed by
+  a name in the table of [problems](#problems). No problem repeats a value that was sent.
+- A **final** problem is one of {final}. A client drops a batch after a final problem, and after a
+  200 or 201 that names the batch. Such an answer is `application/json` and contains the id as
+  `batch`, a `state` and the number of `reports`. After any other answer, whoever gave it, a client
+  keeps the batch and sends the same bytes later.
 """
 
 GROUPS = {
@@ -77,7 +77,7 @@ def http_page() -> str:
     final = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
     note = _note("the description of the collector")
     parts = _table(
-        ["in addresses", "meaning", "form"],
+        ["part of an address", "meaning", "form"],
         [
             [f"`{{{name}}}`", what, f"`{_pattern(kind)}`"]
             for name, (what, kind) in PATH_PARTS.items()
@@ -114,14 +114,14 @@ def _operation(
     lines = [f"### {method.upper()} `{path}`", "", f"{operation['summary']}."]
     said = {key: value for key, value in operation.items() if key not in ("summary", "operationId")}
     if said in written:
-        return "\n".join([*lines, "All else is as above.", ""])
+        return "\n".join([*lines, "Everything else is as above.", ""])
     written.append(said)
     if "description" in operation:
         lines += ["", operation["description"]]
     security = operation.get("security", [])
     needs = [name for each in security for name in each]
     if needs == ["invitation"]:
-        lines += ["", "Needs an upload token where the survey asks for one."]
+        lines += ["", "Needs an upload token if the survey requires one."]
     rows = [
         [f"`{each['name']}`", each["in"], _type(each["schema"]), each.get("description", "")]
         for each in (*item.get("parameters", ()), *operation.get("parameters", ()))
@@ -192,18 +192,19 @@ SETTINGS = """\
 # Settings of the collector
 
 {note}
-Settings come from a TOML file (`lapwing serve --config collector.toml`), then from the environment,
-then from the options of `lapwing serve`. Later ones override earlier ones. In the environment
-`port` is `{prefix}PORT`. An unknown key, or an unknown variable of that prefix, is refused. The
-message names the nearest known one. [Deploy](../guides/operate/deploy.md) shows a file.
+Settings are read from a TOML file (`lapwing serve --config collector.toml`), then from the
+environment, and then from the options of `lapwing serve`. Later ones override earlier ones. In the
+environment, `port` is called `{prefix}PORT`. An unknown key, or an unknown variable with that
+prefix, is refused, and the message names the nearest known one.
+[Deploy](../guides/operate/deploy.md) shows a file.
 
 """
 
 TOKENS = """\
 ## Tokens
 
-A token belongs neither in the file of settings nor on a command line. Set a variable, or name a
-file that holds the token and nothing else. Setting both is refused.
+Do not put a token in the settings file or on a command line. Set a variable instead, or name a file
+that contains only the token. Setting both is refused.
 
 """
 
@@ -272,10 +273,10 @@ JAVASCRIPT = """\
 
 {note}
 `clients/js/lapwing.mjs` is a module for browsers and for Node (20 or newer). The
-[guide](../guides/local/javascript-devices.md) shows how to use it. Method names are those of the
-[Python device](../guides/local/python-devices.md), in camel case.
+[guide](../guides/local/javascript-devices.md) shows how to use it. Methods have the same names as
+in the [Python device](../guides/local/python-devices.md), in camel case.
 
-Functions throw one of the [errors](#errors) below. Methods that return a `Promise` reject with one.
+Functions throw one of the [errors](#errors) below. A `Promise` is rejected with one of them.
 
 """
 
@@ -365,8 +366,8 @@ ERRORS = """\
 
 {note}
 Every error that Lapwing raises on purpose is a {base}, and also one of Python's own errors. A
-message says what must hold, what came and what to do. It names the position of a value, never the
-value: messages go to logs, where the value of a person does not belong.
+message says what is required, what was received and what to do. It names the position of a value,
+never the value itself, because messages are logged and a person's value does not belong in a log.
 
 ## Errors
 
@@ -390,7 +391,8 @@ Every warning is a `LapwingWarning`, which is a `UserWarning`.
 CODES = """\
 ## Exit codes
 
-The commands end with these codes. With `--json` an error is also one JSON document on stdout.
+Commands exit with these codes. With `--json`, an error is also written to stdout as one JSON
+document.
 
 """
 

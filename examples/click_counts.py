@@ -1,9 +1,9 @@
 """Which pages of a news portal are read most, from one private report for each click.
 
-The table holds real clicks on 4,096 pages. Each is reported once, by Hadamard response with epsilon
-2: two bytes that name hardly anything. Most pages are hardly read. The default decoder for labels
-learns the distribution of the shares from the reports, so it is far closer than the usual
-projection. A list with a false-discovery rate says which pages stand out.
+The table contains real clicks on 4,096 pages. Each is reported once, by Hadamard response with
+epsilon 2, in two bytes that reveal hardly anything. Most pages are hardly ever read. The default
+decoder for labels learns the distribution of the shares from the reports, so it is far closer than
+the usual projection. A list with a false-discovery rate shows which pages stand out.
 """
 
 from __future__ import annotations

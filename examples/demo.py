@@ -3,7 +3,7 @@
 Both surveys use the randomizer that `lapwing.recommend` names, and decode with its decoder. Run it
 with `make demo`, or `python examples/demo.py [folder for the files]`. Nothing is simulated:
 every person's value is randomized on its own, with secure randomness, so each run differs a little.
-Here the truth is known, and shown next to every answer. In use, nobody would hold it.
+Here the truth is known and shown next to every answer. In real use, nobody would know it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Run it with `make demo-collector`, or `python examples/demo_collector.py`. It starts `lapwing serve`
 on a free port with a database in a temporary folder, and publishes two surveys. Four processes
-randomize real values and send them. Then the page's address is on the screen until you press
+randomize real values and send them. Then the page's address stays on the screen until you press
 Enter. Without a terminal, it ends on its own. Nothing is simulated: every value is
 randomized on its own, with secure randomness, before anything of it is sent.
 """

@@ -2,7 +2,7 @@
 
 import lapwing as lw
 
-values = lw.datasets.load_income().values()  # in use, each stays on its owner's device
+values = lw.datasets.load_income().values()  # in real use, each stays on its owner's device
 survey = lw.Survey("income", lw.recommend(lw.Interval(0, 500_000), epsilon=2, users=30_000))
 reports = survey.randomize(values)  # on the devices
 result = survey.decode(survey.tally(reports))  # on your server

@@ -1,7 +1,7 @@
 """A column of many peaks: the waves of departures at Houston's airports in 2011.
 
-Run it with `python examples/multimodal_column.py [picture.png]`. A hub sends its flights off in
-waves, so the minutes of departure have a dozen peaks and none at night. Each of 224,591 flights
+Run it with `python examples/multimodal_column.py [picture.png]`. Flights leave a hub in
+waves, so the departure times have a dozen peaks, none of them at night. Each of 224,591 flights
 sends one report, once at epsilon 1 and once at epsilon 4. The peaks of each estimate are compared
 with those of the truth.
 """

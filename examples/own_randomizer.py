@@ -1,4 +1,4 @@
-"""A randomizer of your own: one class, registered, held to the contract, and used in a survey.
+"""Your own randomizer: one class, registered, checked against the contract, and used in a survey.
 
 Seats form a ring. A device reports its own seat or the next one, each e^epsilon times as likely
 as any other. The class defines these high-probability output sets. The probabilities, the exact

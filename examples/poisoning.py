@@ -1,11 +1,10 @@
-"""How far a few fake reports move an answer: each fake says "high", as loudly as a report can.
+"""How far a few fake reports move an answer, if each says "high" as strongly as a report can.
 
-A collector cannot distinguish a fabricated report from an honest one, because every accepted report
-can come from every value. It can only count each report once. A fabricated report moves the
-estimate by 1 / (p - q) people on average. Here p and q are the probabilities of its output from its
-own value and from another one. This is the price of deniability, and it falls with epsilon.
-Table:
-docs/guides/local/fabricated-reports.md
+A collector cannot distinguish a fabricated report from an honest one, because every accepted
+report can come from every value. The collector can only count each report once. A fabricated
+report moves the estimate by 1 / (p - q) people on average. Here p and q are the probabilities of
+its output from its own value and from another one. This is the price of deniability, and it falls
+with epsilon. Table: docs/guides/local/fabricated-reports.md
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A spiky column: hours of work in a week, of which many people say exactly 40, 50 or 60.
+"""A spiky column: weekly hours of work, for which many people say exactly 40, 50 or 60.
 
-Run it with `python examples/spiky_column.py [picture.png]`. Nobody declared these numbers.
-They are detected in the reports, as bins that hold significantly more than those around them. Each
-of 48,842 people sends one report at epsilon 2. The truth is known here, and is in the last column.
+Run it with `python examples/spiky_column.py [picture.png]`. Nobody declared these numbers. They
+are detected in the reports, as bins with significantly more people than those around them. Each of
+48,842 people sends one report at epsilon 2. The truth is known here, and is in the last column.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Two periods compared: how the hours of taxi trips moved in the pandemic of 2020.
+"""Two periods compared: how the hours of taxi trips shifted in the pandemic of 2020.
 
-Run it with `python examples/two_periods.py [picture.png]`. Reports carry a public label, the
-period, and are counted by it. Nothing else about a trip is known. No trip is in both periods, but
-the same people may ride in both. So the guarantee holds for each trip.
+Run it with `python examples/two_periods.py [picture.png]`. Each report has a public label, the
+period, by which reports are counted. Nothing else about a trip is known. No trip is in both
+periods, but the same people may ride in both, so the guarantee holds for each trip.
 """
 
 import sys

@@ -3,7 +3,7 @@
 Each of 200,000 people sends one word that they typed, by linear hashing with epsilon 2: four bytes
 that hide it. The collector keeps the sorted reports. The analyst scans every possible hash, without
 any list, and finds how many words are common and how common they are. A list of candidates, made
-without the reports, then tells which words these are.
+without the reports, then shows which words these are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
     with lw.testing.reproducible(1):
         reports = survey.randomize(typed_words(np.random.default_rng(1)))
     tally = survey.tally(reports)
-    # Rows of a scan are hashes: they say how many words are common, not which.
+    # Rows of a scan are hashes: they show how many words are common, but not which ones.
     show("every hash", survey.decode(tally, decoder=lw.decoders.ExhaustiveScan()))
     show("candidates", survey.decode(tally, decoder=lw.decoders.Candidates(CANDIDATES)))
 

@@ -49,6 +49,30 @@ def test_canonical_json_is_that_of_the_standard() -> None:
     assert fingerprint(document) == hashlib.sha256(expected.encode()).hexdigest()
 
 
+NESTED = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**54), 2**54)
+    | st.floats()
+    | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@STEADY
+@given(NESTED | st.lists(st.text()) | st.lists(st.integers(-(2**53) - 1, 2**53 + 1)))
+def test_canonical_json_is_that_of_the_reference(document: Any) -> None:
+    import rfc8785
+
+    try:
+        expected = rfc8785.dumps(document)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        with pytest.raises(FormatError):
+            canonical(document)
+    else:
+        assert canonical(document) == expected
+
+
 def test_one_content_has_one_fingerprint() -> None:
     assert fingerprint({"b": 1.0, "a": -0.0}) == fingerprint({"a": 0, "b": 1})
     assert fingerprint({"a": 1}) != fingerprint({"a": "1"})

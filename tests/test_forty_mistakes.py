@@ -47,7 +47,8 @@ IN_PYTHON: list[tuple[str, Callable[[], Any], str]] = [
     ("a missing value", lambda: SURVEY.randomize([SECRET, float("nan")]), "missing='bin'"),
     ("an unknown label", lambda: lw.RandomizedResponse(YES_NO, epsilon=1).randomize(["perhaps"]),
      "Add the label"),
-    ("raw values in a tally", lambda: SURVEY.tally(lapwing and [SECRET]), "Randomize values first"),
+    ("raw values in a tally", lambda: SURVEY.tally(lapwing and [SECRET]), "Randomize the values "
+    "first"),
     ("reports in a decoder", lambda: SURVEY.decode(lapwing and REPORTS), "Add reports up first"),
     ("a tally twice", lambda: TALLY + TALLY, "would count twice"),
     ("a decoder's acronym", lambda: SURVEY.decode(TALLY, decoder="EMS"),
@@ -71,7 +72,7 @@ TYPED: list[tuple[str, str]] = [
     ("randomize s.json v.csv -o x.lwr", "--column must name one of the 2 columns"),
     ("randomize s.json absent.csv --column income -o x.lwr", "no file or folder absent.csv. Check"),
     ("randomize s.json v.csv --column region -o x.lwr", "the string at row 1 is not"),
-    ("tally s.json r.lwr r.lwr -o x.json", "named twice. Its reports would count twice"),
+    ("tally s.json r.lwr r.lwr -o x.json", "named twice, so its reports would count twice"),
     ("decode t.json s.json", "Name the survey first"),
     ("decode s.json r.lwr", "Add them up first: lapwing tally"),
     ("decode s.json t.json --decoder grr", "--decoder must be one of"),

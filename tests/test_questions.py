@@ -187,16 +187,16 @@ def test_whole_cells_answer_exactly(number: int) -> None:
 def test_an_end_inside_a_bin_is_named_with_the_nearest_edges() -> None:
     ages = lw.Interval(0, 100, bins=10)
     for share, said in (
-        (Share(above=33), "'above 33' is not at an edge of the bins: the nearest are 30 and 40"),
+        (Share(above=33), "'above 33' is not at a bin edge. The nearest are 30 and 40"),
         (Share(below=30), "closed='left'"),
         (Share(above=0), "Declare this value as an atom"),
-        (Histogram([0, 33, 100]), "'the edge 33' is not at an edge"),
+        (Histogram([0, 33, 100]), "'the edge 33' is not at a bin edge"),
     ):
         with pytest.raises(ArgumentError, match=said):
             cell_starts([share], ages)
     with pytest.raises(ArgumentError, match="For labels use"):
         cell_starts([Share(above=3)], lw.Categories(3))
-    with pytest.raises(ArgumentError, match="Labels are cells already"):
+    with pytest.raises(ArgumentError, match="Labels already are cells"):
         cell_starts([Histogram(bins=2)], lw.Categories(3))
 
 

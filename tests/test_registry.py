@@ -141,8 +141,8 @@ class Silent:
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        (int, "register the class of a randomizer, a decoder or a mechanism, got int"),
-        (Half(), "register the class of"),
+        (int, "register a randomizer, decoder or mechanism class, got int"),
+        (Half(), "register a randomizer,"),
         (Thawed, "Thawed must be a frozen dataclass"),
         (Inherits, "Inherits must be a frozen dataclass"),
         (Nameless, "lacks name"),
@@ -155,7 +155,10 @@ class Silent:
             "the `reads` of a decoder must be one of counts, log, release",
         ),
         *[
-            (dataclass(frozen=True)(type("Odd", (Half,), {"name": name})), "words in small letters")
+            (
+                dataclass(frozen=True)(type("Odd", (Half,), {"name": name})),
+                "lowercase words joined by",
+            )
             for name in ["Half", "a_b", "", "-a", "a" * 61, 3, None]
         ],
     ],
@@ -201,7 +204,7 @@ def test_an_unknown_class_names_what_exists_and_what_comes_close() -> None:
         lw.Survey.from_document(_document("squarewave"))
     message = str(caught.value)
     assert "did you mean square-wave?" in message and "unary-encoding" in message
-    assert "lapwing.plugins.load() makes those of other packages known" in message
+    assert "lapwing.plugins.load() registers those of other packages" in message
     with pytest.raises(FormatError) as caught:
         lw.Survey.from_document(_document("q" * 10**6))
     assert "did you mean" not in str(caught.value) and len(str(caught.value)) < 600
@@ -213,7 +216,7 @@ def test_a_document_imports_nothing_by_the_name_it_says(
     (tmp_path / "lured.py").write_text("raise SystemExit")
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("lured", "lured:Class", "lured.Class", "lapwing.randomizers.numerical.piecewise"):
-        with pytest.raises(FormatError, match="must name a known class"):
+        with pytest.raises(FormatError, match="must be a known class"):
             lw.Survey.from_json(json.dumps(_document(name)))
     assert "lured" not in sys.modules
 

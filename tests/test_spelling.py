@@ -115,8 +115,8 @@ def test_the_message_names_the_place_what_came_and_what_to_write() -> None:
     with pytest.raises(FormatError) as caught:
         require_spelling(came, written, name="the survey")
     assert str(caught.value) == (
-        'the randomizer.epsilon of the survey must be written "0.1", got "0_1". A document has '
-        "one spelling, so that it has one fingerprint"
+        'the randomizer.epsilon of the survey must be written "0.1", got "0_1". A document has a '
+        "single spelling, so that it has a single fingerprint"
     )
     came["randomizer"]["epsilon"] = "0.1"
     with pytest.raises(FormatError, match=r'the randomizer\.parts\[1\] of .* "1", got "2/2"'):

@@ -222,8 +222,8 @@ def test_what_is_no_file_of_lapwing_is_refused(tmp_path: Path) -> None:
         ("", "is empty"),
         ("hello", "damaged or of another kind"),
         ("[1]", "JSON object"),
-        ("{}", "must say its format"),
-        ('{"format": 3}', "must say its format"),
+        ("{}", "must state its format"),
+        ('{"format": 3}', "must state its format"),
         ('{"format": "lapwing-surveys"}', "did you mean lapwing-survey"),
         ('{"format": "os:system"}', "cannot read"),
         ("PAR1xxxx", "damaged"),
@@ -231,7 +231,7 @@ def test_what_is_no_file_of_lapwing_is_refused(tmp_path: Path) -> None:
         ("LWREPORT", "header"),
         ("LAPWING-SECRET\n\0xxx", "damaged"),
         ("LAPWING-PROGRESS\nxxx", "damaged"),
-        ("# lapwing-reports\n", "must hold reports"),
+        ("# lapwing-reports\n", "must contain reports"),
         ('{"format":"lapwing-collector-state","version":1}\n', "lacks the key"),
     ]:
         path.write_text(content)
@@ -265,7 +265,7 @@ def test_a_torn_file_of_reports_is_refused(tmp_path: Path) -> None:
     assert "block 1 of r.lwr is torn" in refused(path)
     with pytest.raises(TornFileError):
         lw.Reports.load(path)
-    with pytest.raises(FormatError, match="torn or damaged after 0 reports"):
+    with pytest.raises(FormatError, match="incomplete or damaged after 0 reports"):
         ReportFile.of(path)
 
 

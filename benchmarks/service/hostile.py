@@ -27,9 +27,9 @@ _STARTING = 2.0
 """Seconds until the hostile clients have been imported, which takes a processor by itself."""
 
 ASKED_TIMES = 4.0
-"""Asked: the 99th percentile of `/healthz` beside them, as a multiple of an idle collector's."""
+"""Target: the 99th percentile of `/healthz` beside them, as a multiple of an idle collector's."""
 ASKED_MEGABYTES = 300
-"""Asked: megabytes in memory at most."""
+"""Target: megabytes in memory at most."""
 
 
 def measure(*, seconds: float, rounds: int, rate: float, connections: int) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the table and what it says."""
     rows = [
         [title, *(seconds(measured[name][key]["median"]) for key in ("middle", "p99"))]
-        for name, title in (("alone", "an idle collector"), ("beside", "beside them"))
+        for name, title in (("alone", "an idle collector"), ("beside", "a collector under attack"))
     ]
     times, held = measured["times"]["median"], measured["held"]
     sent = ", ".join(
@@ -91,16 +91,15 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     )
     return "\n\n".join(
         [
-            f"`GET /healthz` {settings['rate']:g} times a second on {settings['connections']} "
-            f"connections, {settings['seconds']:g} s each in {settings['rounds']} rounds in "
-            "alternation. Beside it: one client that sends header lines without end, eight that "
-            "send requests and read no answer, and two that send batches in JSON, of 15 MB and of "
-            f"the largest size that is read. They sent {sent}.",
+            f"`GET /healthz` {settings['rate']:g} times per second on {settings['connections']} "
+            f"connections, {settings['seconds']:g} s each in {settings['rounds']} alternating "
+            "rounds. The hostile clients are one that sends endless header lines, eight that send "
+            "requests and read no answer, and two that send batches in JSON, of 15 MB and of the "
+            f"largest size that is read. They sent {sent}.",
             table(["`/healthz` of", "median", "99%"], rows),
-            f"The 99th percentile is {times:.1f} times that of an idle collector, "
-            f"{ASKED_TIMES:g} asked: {'reached' if times <= ASKED_TIMES else '**missed**'}. "
-            f"Memory: {measured['before']:.0f} MB before, {held:.0f} MB at its largest, "
-            f"{ASKED_MEGABYTES} MB asked: "
-            f"{'reached' if held <= ASKED_MEGABYTES else '**missed**'}.",
+            f"The 99th percentile is {times:.1f} times that of an idle collector (target "
+            f"{ASKED_TIMES:g}, {'met' if times <= ASKED_TIMES else '**missed**'}). Memory use is "
+            f"{measured['before']:.0f} MB before and at most {held:.0f} MB (target "
+            f"{ASKED_MEGABYTES} MB, {'met' if held <= ASKED_MEGABYTES else '**missed**'}).",
         ]
     )

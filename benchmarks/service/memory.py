@@ -18,7 +18,7 @@ FULL: dict[str, Any] = {"reports": 100_000_000, "symbols": 1024, "parts": 20, "c
 QUICK: dict[str, Any] = {"reports": 2_000_000, "symbols": 1024, "parts": 4, "connections": 4}
 
 ASKED = 300
-"""Asked: megabytes in memory, while it counts and after."""
+"""Target: megabytes in memory, while it counts and after."""
 FLAT = 1.1
 """Asked to be flat: the second half of the run, at its largest, as a multiple of the first."""
 
@@ -87,13 +87,14 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"{measured['reports']:,} reports of two bytes (randomized response, "
             f"{settings['symbols']} symbols) in batches of {measured['in_a_batch']:,} over "
-            f"{settings['connections']} connections; resident memory of `lapwing serve`, its "
-            "decoder left out. The counts were those that were sent. Once.",
+            f"{settings['connections']} connections. The table has the resident memory of "
+            "`lapwing serve` without its decoder. All reports were counted correctly. Measured "
+            "once.",
             table(["", "reports counted", "memory"], rows, texts=1),
-            f"At most {largest:.0f} MB, {ASKED} MB asked; the second half at most "
-            f"{second / first:.2f} times the first, flat (at most {FLAT}) asked: {reached}. It "
-            f"took {figure(measured['cpu'] / measured['reports'] * 1e9)} ns of CPU a report "
-            f"({figure(measured['wall'])} s in all), and the database holds "
+            f"The maximum is {largest:.0f} MB (target {ASKED} MB). In the second half of the run "
+            f"it is {second / first:.2f} times that in the first (target at most {FLAT}): "
+            f"{reached}. The run took {figure(measured['cpu'] / measured['reports'] * 1e9)} ns of "
+            f"CPU time per report ({figure(measured['wall'])} s in all), and the database has "
             f"{figure(measured['database'])} MB.",
         ]
     )

@@ -21,15 +21,15 @@ FULL: dict[str, Any] = {"symbols": 1024, "connections": 32, "seconds": 3.0, "rou
 QUICK: dict[str, Any] = {"symbols": 1024, "connections": 32, "seconds": 0.5, "rounds": 2}
 
 ASKED_CPU = 110e-6
-"""Asked: CPU seconds of the server for an upload of one report, all its threads together."""
+"""Target: CPU seconds of the server for an upload of one report, all its threads together."""
 ASKED_GROUP = 10
-"""Asked: such uploads that share a sync, on average."""
+"""Target: such uploads that share a sync, on average."""
 ASKED_SHARE = 0.4
-"""Asked: uploads in a second, as a share of the requests for nothing in the same minute..."""
+"""Target: uploads in a second, as a share of the requests for nothing in the same minute..."""
 ENOUGH_SYNCS = 1000
 """... where the disk can be brought up to date so often in a second."""
 ASKED_REPORTS = 250_000
-"""Asked: durable reports in a second, in batches of 100."""
+"""Target: durable reports in a second, in batches of 100."""
 
 BATCH = 100
 
@@ -133,15 +133,15 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"`lapwing serve` with SQLite (WAL, synchronous FULL) on the disk of temporary files, "
             f"reports of two bytes (randomized response, {settings['symbols']} symbols), "
             f"{settings['connections']} connections of one program, {settings['seconds']:g} s of "
-            f"each kind in {settings['rounds']} rounds in alternation, a disk that can be synced "
-            f"{figure(measured['syncs']['median'])} times a second beside the same load "
-            f"[{figure(measured['syncs']['min'])}, {figure(measured['syncs']['max'])}]. CPU: of "
-            f"all the server's threads, for a request. All {measured['stored']:,} acknowledged "
-            "reports were counted, each once, after every round.",
+            f"each kind in {settings['rounds']} alternating rounds. Under the same load, the disk "
+            f"can be synced {figure(measured['syncs']['median'])} times per second "
+            f"[{figure(measured['syncs']['min'])}, {figure(measured['syncs']['max'])}]. CPU is the "
+            "time of all the server's threads per request. After every round, all "
+            f"{measured['stored']:,} acknowledged reports were counted exactly once.",
             table(
                 [
-                    *("request", "CPU", "a second", "delay, median", "99%"),
-                    *("share a sync", "of `/healthz`"),
+                    *("request", "CPU", "per second", "median delay", "99%"),
+                    *("uploads per sync", "of `/healthz`"),
                 ],
                 rows,
             ),
@@ -155,20 +155,20 @@ def _reading(measured: dict[str, Any]) -> str:
     reports = BATCH * measured["kinds"]["batches"]["rate"]["median"]
     share = min(shares[name]["ratio"] for name in _UPLOADS)
     lines = [
-        f"- CPU of an upload of one report: {seconds(single['cpu']['median'])}, "
-        f"{seconds(ASKED_CPU)} asked: {_reached(single['cpu']['median'] <= ASKED_CPU)}.",
-        f"- Uploads that share a sync: {figure(single['group']['median'])}, {ASKED_GROUP} asked: "
-        f"{_reached(single['group']['median'] >= ASKED_GROUP)}.",
-        f"- Durable reports a second in batches of {BATCH}: {reports:,.0f}, {ASKED_REPORTS:,} "
-        f"asked: {_reached(reports >= ASKED_REPORTS)}.",
+        f"- CPU time of an upload of one report: {seconds(single['cpu']['median'])} (target "
+        f"{seconds(ASKED_CPU)}, {_reached(single['cpu']['median'] <= ASKED_CPU)}).",
+        f"- Uploads that share a sync: {figure(single['group']['median'])} (target {ASKED_GROUP}, "
+        f"{_reached(single['group']['median'] >= ASKED_GROUP)}).",
+        f"- Durable reports per second in batches of {BATCH}: {reports:,.0f} (target "
+        f"{ASKED_REPORTS:,}, {_reached(reports >= ASKED_REPORTS)}).",
     ]
-    asked = f"- Rate beside `/healthz` in the same round: at least {share:.2f}, {ASKED_SHARE} asked"
+    rate = f"- Rate relative to `/healthz` in the same round: at least {share:.2f}"
     if measured["syncs"]["median"] >= ENOUGH_SYNCS:
-        lines.append(f"{asked}: {_reached(share >= ASKED_SHARE)}.")
+        lines.append(f"{rate} (target {ASKED_SHARE}, {_reached(share >= ASKED_SHARE)}).")
     else:
         lines.append(
-            f"{asked} where the disk gives {ENOUGH_SYNCS} syncs a second, which it did not: not "
-            "judged."
+            f"{rate}. The target of {ASKED_SHARE} needs a disk with {ENOUGH_SYNCS} syncs per "
+            "second, so it was not judged."
         )
     return "\n".join(lines)
 

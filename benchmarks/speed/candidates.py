@@ -69,7 +69,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"{settings['people']:,} people, 2^{settings['bits']} values, epsilon "
             f"{settings['epsilon']:g}; CPU time, median of {settings['rounds']} rounds, of the "
-            "scan one, kernels warm. Asked: 66,470 candidates in less time than the scan takes.",
+            "scan one, kernels warm. Target: 66,470 candidates in less time than the scan takes.",
             table(["what is scored", "CPU", "part of the scan's"], rows, texts=1),
         ]
     )

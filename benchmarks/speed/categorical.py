@@ -43,7 +43,7 @@ LINEAR = "linear hashing: randomize, tally, decode"
 SUBSET = "subset selection: randomize"
 
 ASKED = {OLH: 0.3, HADAMARD: 0.1, LINEAR: 1.0, SUBSET: 1.0}
-"""Asked: CPU seconds, kernels warm."""
+"""Target: CPU seconds, kernels warm."""
 
 OTHERS = {OLH: "350 to 630 s", HADAMARD: "3 to 5 s", LINEAR: "not possible", SUBSET: "1.4 to 5 s"}
 """Other software today, as stated when this was planned."""
@@ -156,7 +156,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"ε = 1, secure randomness, kernels warm, {settings['rounds']} rounds; the decoder is "
             "least squares on the simplex.",
-            table(["work", "people and symbols", "CPU", "wall", "asked", "others"], lines, texts=2),
+            table(
+                ["work", "people and symbols", "CPU", "wall", "target", "others"], lines, texts=2
+            ),
             _scan_table(measured, settings),
             _reading(measured, settings),
         ]
@@ -186,12 +188,12 @@ def _scan_table(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         f"all 2^{settings['scanned_bits']} values, {settings['scan_people']:,} people, ε = 2, "
         f"{settings['scans']} scan(s)"
     )
-    return table([what, "measured", "asked"], rows)
+    return table([what, "measured", "target"], rows)
 
 
 def _reading(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     if settings != FULL:
-        return "Not the sizes for which figures were asked."
+        return "There are no targets for these sizes."
     scans = measured["scans"]
     marks = {
         name: measured["times"][name]["cpu"]["median"] <= asked for name, asked in ASKED.items()
@@ -203,5 +205,5 @@ def _reading(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     marks["no false values"] = sum(f["false"] for f in scans["found"]) <= 1
     missed = [name for name, reached in marks.items() if not reached]
     if missed:
-        return f"**Missed: {', '.join(missed)}**; the other figures asked are reached."
-    return "All figures asked are reached."
+        return f"**Missed: {', '.join(missed)}**. All other targets are met."
+    return "All targets are met."

@@ -176,20 +176,20 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"Exact noise, {settings['draws']:,} numbers at a time, compiled; CPU a number:",
-            table(["law", "CPU", "asked at most", "opendp 0.16"], noise, texts=1),
+            table(["law", "CPU", "target: at most", "opendp 0.16"], noise, texts=1),
             f"`release` of {settings['people']:,} rows and its estimate by the default decoder, "
             "`SpectralPursuit`, after the first of a size (which computes what all of that size "
             "share). At the end `StepPursuit` without band:",
             table(
-                ["bins", "with band", "asked", "without", "asked", "StepPursuit"],
+                ["bins", "with band", "target", "without", "target", "StepPursuit"],
                 releases,
                 texts=1,
             ),
             f"The largest with band in a fresh process: {largest:.0f} MB beyond the imports "
-            f"({ASKED_MOST_MEGABYTES:.0f} asked).",
+            f"(target {ASKED_MOST_MEGABYTES:.0f}).",
             f"Counting {settings['rows']:,} rows of Parquet in a fresh process, without the "
-            f"imports: {seconds(cpu)} of CPU ({seconds(ASKED_ROWS)} asked), {megabytes:.0f} MB "
-            f"beyond the imports ({ASKED_MEGABYTES:.0f} asked).",
+            f"imports: {seconds(cpu)} of CPU (target {seconds(ASKED_ROWS)}), {megabytes:.0f} MB "
+            f"beyond the imports (target {ASKED_MEGABYTES:.0f}).",
             f"Missed: {', '.join(missed)}." if missed else "All of them are reached.",
         ]
     )

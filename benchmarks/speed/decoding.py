@@ -22,7 +22,7 @@ from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 
 Vector = NDArray[np.float64]
 
-TITLE = "Expectation maximization beside a dense matrix"
+TITLE = "Expectation maximization and a dense matrix"
 FULL: dict[str, Any] = {
     "sizes": [256, 1024, 4096, 65_536],
     "rounds": 15,
@@ -179,7 +179,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "is the same loop with a NumPy matrix, one thread; "
             f"{settings['rounds']} rounds, {settings['rounds_to_convergence']} to convergence.",
             table(
-                ["d", "iteration", "lapwing, CPU", "dense, CPU", "faster", "asked", "others"],
+                ["d", "iteration", "lapwing, CPU", "dense, CPU", "faster", "target", "others"],
                 [line for row in rows for line in _iteration_lines(row)],
                 texts=2,
             ),
@@ -233,11 +233,11 @@ def _reading(rows: list[dict[str, Any]]) -> str:
     if "faster" in by_size.get(1024, {}):
         ratio = by_size[1024]["faster"]["em"]["ratio"]
         reached = "reached" if ratio >= 25 else "**missed**"
-        parts.append(f"{ratio:.0f} times faster than dense at d = 1,024, 25 asked: {reached}")
+        parts.append(f"{ratio:.0f} times faster than dense at d = 1,024, target 25: {reached}")
     if 65_536 in by_size:
         spent = by_size[65_536]["iteration"]["em"]["cpu"]["median"]
         reached = "reached" if spent < 5e-3 else "**missed**"
-        parts.append(f"{seconds(spent)} an iteration at d = 65,536, under 5 ms asked: {reached}")
+        parts.append(f"{seconds(spent)} an iteration at d = 65,536, target under 5 ms: {reached}")
     both = [row for row in rows if "dense_iterations" in row]
     same = all(row["iterations"] == row["dense_iterations"] for row in both)
     parts.append(

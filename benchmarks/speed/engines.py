@@ -21,7 +21,7 @@ FULL: dict[str, Any] = {"reports": 20_000_000, "sets": 2_000_000, "bins": 1024, 
 QUICK: dict[str, Any] = {"reports": 1_000_000, "sets": 100_000, "bins": 1024, "rounds": 2}
 
 ASKED = {"parquet": 60e6, "memory": 150e6, "sets": 5e9, "beyond": 150}
-"""Asked: reports per CPU second from Parquet and from memory, bytes of sets per CPU second from
+"""Target: reports per CPU second from Parquet and from memory, bytes of sets per CPU second from
 memory, megabytes beyond the imports."""
 
 _PEOPLE = 100_000
@@ -111,7 +111,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"reports of 2 bytes and {settings['sets']:,} reports of optimized unary encoding of "
             f"{measured['bytes']['sets'] // settings['sets']} bytes, d = {settings['bins']}, "
             "ε = 1. CPU seconds, and how much in one.",
-            table(["", "CPU", "in a CPU second", "asked"], lines),
-            "All that is asked is reached." if reached else "**Some of what is asked is missed.**",
+            table(["", "CPU", "in a CPU second", "target"], lines),
+            "All targets are met." if reached else "**Some targets are missed.**",
         ]
     )

@@ -21,7 +21,7 @@ FULL: dict[str, Any] = {"rows": 10_000_000, "files": 100, "bins": 1024, "threads
 QUICK: dict[str, Any] = {"rows": 500_000, "files": 4, "bins": 1024, "threads": [1, 2]}
 
 ASKED = 500
-"""Asked: megabytes in which a billion rows are summarized."""
+"""Target: megabytes in which a billion rows are summarized."""
 
 _IMPORTS = "import lapwing as lw\nimport pyarrow.dataset, pyarrow.parquet"
 _WORK = """
@@ -76,7 +76,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         ]
         for threads, found in measured["threads"].items()
     ]
-    head = ["threads", "peak", "beyond import", "CPU", "rows in a CPU second", "peak asked"]
+    head = ["threads", "peak", "beyond import", "CPU", "rows in a CPU second", "target peak"]
     return "\n\n".join(
         [
             f"`arrow.summarize` of {people:,} incomes in {settings['files']} files of Parquet "
@@ -85,8 +85,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"process. One file of {settings['rows']:,} rows, generated in pieces, under "
             f"{settings['files']} names.",
             table(head, lines),
-            "The peak asked is reached."
+            "The target for the peak is met."
             if max(peaks) <= ASKED
-            else "**The peak asked is missed.**",
+            else "**The target for the peak is missed.**",
         ]
     )

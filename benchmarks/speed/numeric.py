@@ -41,13 +41,13 @@ QUICK: dict[str, Any] = {
 
 ASKED_DECODE = {256: 0.25, 1024: 0.4, 4096: 1.0, 65_536: 15.0}
 ASKED_BAND = 1.2
-"""Asked: CPU seconds of a decode with its band, kernels warm; and how much longer it may take
+"""Target: CPU seconds of a decode with its band, kernels warm; and how much longer it may take
 with the band than without."""
 
 ADMM, WAVELET, WAVELET_SIMULATED = "tree, ADMM", "wavelet", "wavelet, simulated"
 EM_WAVES, EM_TREE = "EM, multiscale wave", "EM, hierarchy"
 ASKED = {ADMM: 0.5, WAVELET: 3.0, WAVELET_SIMULATED: 0.1, EM_WAVES: 1e-3, EM_TREE: 1e-3}
-"""Asked: the same of the other works, EM per iteration."""
+"""Target: the same of the other works, EM per iteration."""
 
 EPSILON = Fraction(1)
 
@@ -191,15 +191,15 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                     "bins",
                     "reports",
                     "with band, CPU",
-                    "asked",
+                    "target",
                     "without",
                     "with / without",
-                    "asked",
+                    "target",
                 ],
                 decodes,
                 texts=0,
             ),
-            table(["work", "size", "CPU", "asked"], others, texts=2),
+            table(["work", "size", "CPU", "target"], others, texts=2),
             _reading(measured, settings),
         ]
     )
@@ -211,7 +211,7 @@ def _asked(second: float | None) -> str:
 
 def _reading(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     if any(settings[key] != FULL[key] for key in ("leaves", "iterations", "people", "levels")):
-        return "Not the sizes for which figures were asked."
+        return "There are no targets for these sizes."
     missed = [
         name for name, spent in measured["others"].items() if spent["cpu"]["median"] > ASKED[name]
     ]
@@ -222,5 +222,5 @@ def _reading(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         if row["ratio"]["ratio"] > ASKED_BAND:
             missed.append(f"time of the band at {place}")
     if missed:
-        return f"**Missed: {', '.join(missed)}**; the other figures asked are reached."
-    return "All figures asked are reached."
+        return f"**Missed: {', '.join(missed)}**. All other targets are met."
+    return "All targets are met."

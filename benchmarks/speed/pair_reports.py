@@ -35,9 +35,9 @@ QUICK: dict[str, Any] = {
 }
 
 ASKED_ARROW = 1.5
-"""Asked: CPU of pairs over that of one attribute, of the Arrow engine."""
+"""Target: CPU of pairs over that of one attribute, of the Arrow engine."""
 ASKED_UPLOAD = 1.1
-"""Asked: CPU of the collector for a report of a pair over that of one attribute."""
+"""Target: CPU of the collector for a report of a pair over that of one attribute."""
 
 _ROWS_OF_A_BATCH = 1_000_000
 
@@ -162,7 +162,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"one thread, in {settings['rounds']} round{'s' * (settings['rounds'] > 1)}. Uploads: "
             "all threads of `lapwing serve` with SQLite, one after the other on one connection, in "
             f"{settings['upload_rounds']} rounds in alternation.",
-            table(["", "pairs", "one attribute", "times", "asked: at most"], lines),
+            table(["", "pairs", "one attribute", "times", "target: at most"], lines),
         ]
     )
 

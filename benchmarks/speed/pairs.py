@@ -31,9 +31,9 @@ QUICK: dict[str, Any] = {
 }
 
 ASKED = {(64, 1): 2.0, (64, 4): 8.0, (256, 1): 30.0}
-"""Asked: CPU seconds of a decode by bins of an axis and epsilon."""
+"""Target: CPU seconds of a decode by bins of an axis and epsilon."""
 ASKED_RATIO = 1.5
-"""Asked: randomizing and tallying pairs over the same of one attribute of as many people."""
+"""Target: randomizing and tallying pairs over the same of one attribute of as many people."""
 
 SHAPES = ("two bumps", "thin ridge")
 
@@ -129,13 +129,13 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"CPU seconds of `LogDensityPrior` after {settings['people']:,} people's reports, on "
             "one core.",
             table(
-                ["cells", "ε", "people", "with intervals", "without", "asked: at most"],
+                ["cells", "ε", "people", "with intervals", "without", "target: at most"],
                 lines,
                 texts=3,
             ),
             f"Randomizing and tallying {settings['reported']:,} people at ε = 1, paired: a pair "
             "of 64 x 64 cells with `MultiscaleBoxes`, and the first attribute alone with "
-            f"`MultiscaleWave`. Asked: at most {ASKED_RATIO:g} times.",
+            f"`MultiscaleWave`. Target: at most {ASKED_RATIO:g} times.",
             table(
                 ["pairs", "one attribute", "times"],
                 [

@@ -22,7 +22,7 @@ RANDOMIZERS: dict[str, Callable[..., Any]] = {
 }
 
 ASKED = {"square wave": 0.05, "GRR": 0.03, "OUE": 1.0}
-"""Asked: CPU seconds of both together, for 1e6 people at d = 1024."""
+"""Target: CPU seconds of both together, for 1e6 people at d = 1024."""
 
 OTHERS = {
     "square wave": "0.2 s, not exact",
@@ -96,7 +96,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{settings['people']:,} people, d = {settings['bins']}, ε = 1, secure randomness, "
             f"{settings['rounds']} rounds. Values to report bytes, and report bytes to exact "
             "counts.",
-            table(["randomizer", "work", "CPU", "wall", "asked", "others"], lines, texts=2),
+            table(["randomizer", "work", "CPU", "wall", "target", "others"], lines, texts=2),
             _memory_table(measured, settings),
             _reading(measured, settings),
         ]
@@ -114,7 +114,7 @@ def _memory_table(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     packed = settings["people"] * measured["bytes_per_report"]["OUE"] / 1e6
     beyond, compiled = memory["oue"], memory["oue_with_kernels"]
     return table(
-        ["OUE, randomize and tally", "measured", "asked", "others"],
+        ["OUE, randomize and tally", "measured", "target", "others"],
         [
             [
                 "peak memory beyond `import lapwing`",
@@ -141,7 +141,7 @@ def _memory_table(measured: dict[str, Any], settings: dict[str, Any]) -> str:
 
 def _reading(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     if (settings["people"], settings["bins"]) != (1_000_000, 1024):
-        return "Not the size for which figures were asked."
+        return "There are no targets for this size."
     marks = {
         name: measured["times"][f"{name}: both"]["cpu"]["median"] <= ASKED[name]
         for name in RANDOMIZERS
@@ -150,5 +150,5 @@ def _reading(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     marks["OUE's tally"] = _rate(measured, settings) >= ASKED_RATE
     missed = [name for name, reached in marks.items() if not reached]
     if missed:
-        return f"**Missed: {', '.join(missed)}**; the other figures asked are reached."
-    return "All figures asked are reached."
+        return f"**Missed: {', '.join(missed)}**. All other targets are met."
+    return "All targets are met."

@@ -54,4 +54,4 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         ]
         for one in measured["sizes"]
     ]
-    return table(["series, with its bands", "CPU seconds", "asked: at most"], rows, texts=1)
+    return table(["series, with its bands", "CPU seconds", "target: at most"], rows, texts=1)

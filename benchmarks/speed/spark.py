@@ -32,7 +32,7 @@ FULL: dict[str, Any] = {
 QUICK: dict[str, Any] = {"sizes": [[2_000_000, 2], [2_000_000, 8]], "bins": 1024, "rounds": 2}
 
 ASKED = 1.1
-"""Asked: at most so many times the CPU of reading alone."""
+"""Target: at most so many times the CPU of reading alone."""
 
 _PEOPLE = 100_000
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -213,16 +213,16 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ]
     worst = max(one["ratio"]["ratio"] for one in measured["sizes"])
     reached = (
-        "All that is asked is reached."
+        "All targets are met."
         if worst <= ASKED
-        else (f"**Asked is at most {ASKED} times reading alone; the worst is {figure(worst)}.**")
+        else (f"**The target is {ASKED} times reading alone, but the worst is {figure(worst)}.**")
     )
     return "\n\n".join(
         [
             f"`lapwing.engines.spark.tally` on `local[2]`: square-wave reports, d = "
-            f"{settings['bins']}, ε = 1, a file of Parquet for each partition. CPU seconds of "
-            "Python, Java and its workers together, after one round that warms them; beside them "
-            "those of a `mapInArrow` that reads the same and returns nothing.",
+            f"{settings['bins']}, ε = 1, one Parquet file for each partition. CPU time of Python, "
+            "Java and its workers together, after a warm-up round. It is compared with a "
+            "`mapInArrow` that reads the same and returns nothing.",
             table(
                 ["reports", "partitions", "wall", "CPU", "CPU of reading", "ratio", "memory"],
                 lines,

@@ -22,7 +22,7 @@ FULL: dict[str, Any] = {"pairs": 25, "commands": 7, "bins": 1024}
 QUICK: dict[str, Any] = {"pairs": 3, "commands": 2, "bins": 1024}
 
 ASKED = 1.3
-"""Asked: the import, as a multiple of the one it stands beside."""
+"""Target: the import, as a multiple of the one it stands beside."""
 
 IMPORTS = {
     "lapwing": "import lapwing",
@@ -122,10 +122,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ratio = f"{cpu['ratio']:.2f} ± {cpu['standard_error']:.2f}"
     reached = "reached" if cpu["ratio"] <= ASKED else "**missed**"
     parts = [
-        f"Fresh processes, {settings['pairs']} pairs in alternation, files in the disk cache; the "
-        "time of the import statement alone, without the interpreter's start.",
+        f"Fresh processes, {settings['pairs']} alternating pairs, files in the disk cache. The "
+        "time is that of the import statement alone, without the start of the interpreter.",
         table(
-            ["", "CPU", "wall", "ratio, median of pairs", "asked"],
+            ["", "CPU", "wall", "ratio, median of pairs", "target"],
             [
                 ["`" + IMPORTS["scipy"] + "`", *_cells(imports["scipy"]), "1", "–"],
                 ["`" + IMPORTS["lapwing"] + "`", *_cells(imports["lapwing"]), ratio, f"{ASKED:g}"],
@@ -141,17 +141,19 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 ),
             ],
         ),
-        f"The import costs {ratio} times the other in CPU seconds and {wall['ratio']:.2f} ± "
-        f"{wall['standard_error']:.2f} by the clock; {ASKED:g} asked: {reached}. A name's file is "
-        "read when the name is first used, with what it needs in turn: the other rows.",
+        f"The import of Lapwing takes {ratio} times as long as that of SciPy in CPU time (target "
+        f"{ASKED:g}, {reached}) and {wall['ratio']:.2f} ± {wall['standard_error']:.2f} times in "
+        "wall time. A name's file is read when the name is first used, with what it needs in turn, "
+        "as the other rows show.",
     ]
     if measured["commands"] is None:
         parts.append("**Skipped: the command line, which this installation does not have.**")
     else:
         rows = [[work, *_cells(spent)] for work, spent in _named(measured, settings)]
         parts += [
-            "Commands from cold: whole processes, the interpreter's start included. *Nothing "
-            "compiled*: the kernels' cache is empty, as after installation.",
+            "Cold starts of commands, measured as whole processes with the start of the "
+            "interpreter. *Nothing compiled*: the cache of kernels is empty, as after "
+            "installation.",
             table(["", "CPU", "wall"], rows),
         ]
     return "\n\n".join(parts)

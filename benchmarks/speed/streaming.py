@@ -24,7 +24,7 @@ FULL: dict[str, Any] = {"reports": 100_000_000, "bins": 1024}
 QUICK: dict[str, Any] = {"reports": 1_000_000, "bins": 1024}
 
 ASKED = 500
-"""Asked: megabytes in which the command must tally 100 million reports."""
+"""Target: megabytes in which the command must tally 100 million reports."""
 
 _BATCH = 1_000_000
 
@@ -118,9 +118,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"A report file of {settings['reports']:,} square-wave reports, d = "
-            f"{settings['bins']}, ε = 1 ({measured['megabytes']:.0f} MB), in a fresh process; peak "
-            "resident memory of the whole process. Once each.",
-            table(["", "peak", "beyond import", "CPU", "reports a second", "peak asked"], lines),
+            f"{settings['bins']}, ε = 1 ({measured['megabytes']:.0f} MB), in a fresh process. The "
+            "peak is the resident memory of the whole process. Measured once each.",
+            table(["", "peak", "beyond import", "CPU", "reports per second", "target peak"], lines),
             _reading(measured),
         ]
     )
@@ -130,7 +130,7 @@ def _reading(measured: dict[str, Any]) -> str:
     if measured["command"] is None:
         return "**Skipped: `lapwing tally`, which this installation does not have.**"
     return (
-        "The peak asked is reached."
+        "The target for the peak is met."
         if measured["command"]["peak"] <= ASKED
-        else "**The peak asked is missed.**"
+        else "**The target for the peak is missed.**"
     )

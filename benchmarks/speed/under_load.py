@@ -27,9 +27,9 @@ FULL: dict[str, Any] = {"bins": 1024, "people": 100_000, "rounds": 10, "demos": 
 QUICK: dict[str, Any] = {"bins": 256, "people": 10_000, "rounds": 2, "demos": 1}
 
 ASKED_RATIO = 1.1
-"""Asked: wall time under load, as a multiple of that with one thread under the same load."""
+"""Target: wall time under load, as a multiple of that with one thread under the same load."""
 ASKED_DEMO = 5.0
-"""Asked: wall seconds of the demo under load, installed."""
+"""Target: wall seconds of the demo under load, installed."""
 
 _BUSY = "while True: pass"
 
@@ -134,20 +134,20 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ]
     reached = "reached" if ratio["ratio"] <= ASKED_RATIO else "**missed**"
     parts = [
-        f"Beside {measured['cores']} processes that never pause, one for each core: the "
+        f"While {measured['cores']} other processes keep every core busy, a fresh process runs the "
         f"recommended decode of {settings['people']:,} reports of a multiscale wave at "
-        f"{settings['bins']} bins, the second one of a fresh process, {settings['rounds']} pairs "
-        "in alternation.",
+        f"{settings['bins']} bins. The second decode of the process is timed, in "
+        f"{settings['rounds']} alternating pairs.",
         table(["", "wall, median", "wall, largest", "CPU, median"], rows),
-        f"The ratio of the walls is {ratio['ratio']:.2f} ± {ratio['standard_error']:.2f}; "
-        f"{ASKED_RATIO:g} asked: {reached}.",
+        f"The ratio of the wall times is {ratio['ratio']:.2f} ± {ratio['standard_error']:.2f} "
+        f"(target {ASKED_RATIO:g}, {reached}).",
     ]
     if measured["demo"] is not None:
         largest = measured["demo"]["max"]
         reached = "reached" if largest <= ASKED_DEMO else "**missed**"
         parts.append(
             f"`examples/demo.py` under the same load, {settings['demos']} times: "
-            f"{seconds(measured['demo']['median'])} by the clock, at most {seconds(largest)}; "
-            f"{ASKED_DEMO:g} s asked: {reached}."
+            f"{seconds(measured['demo']['median'])} of wall time, at most {seconds(largest)} "
+            f"(target {ASKED_DEMO:g} s, {reached})."
         )
     return "\n\n".join(parts)

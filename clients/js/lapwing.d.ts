@@ -3,7 +3,7 @@
 /** A value: a number for numbers (or a Date or ISO string for dates and times), else a label. */
 export type SingleValue = number | string | bigint | Date | null | undefined;
 
-/** For a pair of attributes: both values in order, or by the names of the axes. */
+/** For a pair of attributes, both values: in order, or by the names of the axes. */
 export type Value = SingleValue | readonly [SingleValue, SingleValue] | { readonly [axis: string]: SingleValue };
 
 export interface ReadOptions {
@@ -29,7 +29,7 @@ export interface Notice {
   readonly measured_in?: string;
 }
 
-/** An agreed document whose fingerprint, sizes and guarantee were checked. Made by readSurvey. */
+/** An agreed document whose fingerprint, sizes and guarantee were checked. readSurvey makes it. */
 export class Survey {
   private constructor();
   readonly document: Readonly<Record<string, unknown>>;
@@ -38,9 +38,9 @@ export class Survey {
   readonly fingerprint: string;
   /** Epsilon of one report, as the document writes it. */
   readonly epsilon: string;
-  /** Labels that a report may carry without protection. */
+  /** Labels that may be sent with a report, without protection. */
   readonly segments: readonly string[];
-  /** Whether a device repeats its first report (memoized) in all epochs. */
+  /** Whether a device sends its first report again in all epochs (memoized reports). */
   readonly remembered: boolean;
   readonly notice: Notice;
   readonly question: string | null;
@@ -60,15 +60,15 @@ export class Survey {
   randomize(value: Value): Uint8Array;
   /** Return the reports of many values, one after the other, for simulations and tests. */
   randomizeAll(values: Iterable<Value>): Uint8Array;
-  /** Return the report that these 64-bit words make of an input: what test vectors pin. */
+  /** Return the report that these 64-bit words make of an input, as the test vectors specify. */
   fromWords(input: number, words: Iterable<bigint | string>): Uint8Array;
-  /** Refuse a report that no device could have sent: ReportError. */
+  /** Throw ReportError for a report that no device could have sent. */
   checkReport(report: Uint8Array): void;
-  /** Return the number of a segment in batches: 0 for "other" and for one that is not declared. */
+  /** Return the number of a segment in batches. It is 0 for "other" and for undeclared labels. */
   segmentNumber(label?: string | null): number;
 }
 
-/** "expired": it waited too long to be sent. */
+/** State of an answer. An answer is "expired" if it waited too long to be sent. */
 export type State = "waiting" | "stored" | "refused" | "withdrawn" | "expired";
 
 export interface Answer {
@@ -76,21 +76,21 @@ export interface Answer {
   readonly survey: string;
   /** The survey's name, or null for an answer that an older version made. */
   readonly name: string | null;
-  /** Text of the survey when it was answered. */
+  /** Text of the survey at the time of the answer. */
   readonly notice: Notice;
   readonly epoch: string;
   /** Its privacy cost, or "0" if it repeats a memoized report. */
   readonly epsilon: string;
   /** The id of the batch, 32 hexadecimal digits. */
   readonly batch: string;
-  /** The bytes that are sent, while it waits. */
+  /** The bytes to send, while the answer waits. */
   readonly body: Uint8Array | null;
   readonly state: State;
-  /** Why it was refused or still waits: the collector's reason, "status 404" from another server, or "no answer". */
+  /** Why the answer was refused or still waits: the collector's reason, "status 404" from another server, or "no answer". */
   readonly problem: string | null;
-  /** When it may be sent (again), in milliseconds of Date.now(). */
+  /** When the answer may next be sent, in milliseconds of Date.now(). */
   readonly due: number;
-  /** It waits at least until then, in milliseconds of Date.now(). null for an old answer that has ended. */
+  /** Earliest time at which the answer expires, in milliseconds of Date.now(). null for an old answer that has ended. */
   readonly expires: number | null;
 }
 
@@ -106,7 +106,7 @@ export interface Epoch {
   readonly closes: string | null;
   readonly grace_until: string | null;
   readonly state: "planned" | "open" | "grace" | "closed";
-  /** Fingerprint of the text that people are asked in it. */
+  /** Fingerprint of the text that people are shown in this epoch. */
   readonly text: string;
 }
 
@@ -116,11 +116,11 @@ export interface AnswerOptions {
   /** A label that the survey declares. Any other counts as "other". */
   segment?: string | null;
   /**
-   * An upload token, lwu_ and 43 characters, where a collector takes invited devices only. A second
-   * call stores it with the report that waits.
+   * An upload token (lwu_ and 43 characters), if the collector accepts only invited devices. A
+   * second call stores the token with the report that is waiting.
    */
   uploadToken?: string;
-  /** The fingerprint of the text that the person agreed to, where it is not the remembered one. */
+  /** The fingerprint of the text that the person agreed to, if it is not the remembered one. */
   text?: string;
 }
 
@@ -129,7 +129,7 @@ export interface StoredRecord {
   readonly [name: string]: unknown;
 }
 
-/** Where a device keeps its memory: see storage.mjs for what `change` must guarantee. */
+/** Where a device keeps its records. See storage.mjs for what `change` must guarantee. */
 export interface Storage {
   change<Result>(
     update: (records: ReadonlyMap<string, StoredRecord>) => {
@@ -146,11 +146,11 @@ export interface DeviceOptions {
   budget: number | string;
   /** Rule for a value that changed in a survey with memoized reports. Default: "keep". */
   onChange?: "keep" | "refuse";
-  /** Days that a report waits at least, 1..3650, default 60. Then a collector's answer ends it. */
+  /** Days for which a report waits at least, 1..3650, default 60. After that, a collector's next answer ends it. */
   keepDays?: number;
-  /** Seconds, 0..86400, default 0. A report waits a random part of it before it is first sent. */
+  /** Longest random delay before a report is first sent: 0..86400 seconds, default 0. */
   delaySeconds?: number;
-  /** Seconds that a collector may take to answer, default 30. */
+  /** Number of seconds that a collector may take to answer, default 30. */
   timeoutSeconds?: number;
   /** Default: IndexedDB of the page's origin. */
   storage?: Storage;
@@ -158,13 +158,13 @@ export interface DeviceOptions {
   pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** A person's device: one fresh, charged answer for each epoch, kept before it is sent. */
+/** A person's device. It stores one fresh, charged answer for each epoch before sending it. */
 export class Device {
   constructor(options: DeviceOptions);
   readSurvey(text: string, options?: { fingerprint?: string }): Survey;
   /**
-   * Return a collector's survey by its fingerprint, or the kept copy when the collector is out of
-   * reach. Answers to the survey go to this collector only. `text` is the fingerprint of the text
+   * Return a collector's survey by its fingerprint, or the stored copy if the collector cannot be
+   * reached. Answers to the survey go only to this collector. `text` is the fingerprint of the text
    * that the person agreed to.
    */
   fetch(
@@ -180,21 +180,21 @@ export class Device {
   ): Promise<Epoch[]>;
   answer(survey: Survey, value: Value, options: AnswerOptions): Promise<Answer>;
   /**
-   * Send each answer that waits for a collector and is due once, or only those of a survey or an
-   * epoch. Answers for another collector come last, unsent, and their `problem` names its address.
+   * Send each due answer for a collector once, or only those of one survey or epoch. Answers for
+   * another collector are returned last and unsent, and their `problem` names its address.
    */
   send(
     collector: string,
     options?: { survey?: Survey | string; epoch?: string; signal?: AbortSignal },
   ): Promise<Answer[]>;
-  /** Send until nothing waits for a collector. */
+  /** Send until no answer for a collector is waiting. */
   settle(collector: string, options?: { signal?: AbortSignal }): Promise<void>;
-  /** Stop sending all waiting answers, or only those named, and return them. Their cost stays spent. */
+  /** Withdraw all waiting answers, or only those of a survey or epoch, and return them. Their cost stays spent. */
   withdraw(survey?: Survey | string, options?: { epoch?: string }): Promise<Answer[]>;
   ledger(): Promise<Ledger>;
 }
 
-/** IndexedDB of the page's origin. */
+/** Storage in the IndexedDB of the page's origin. */
 export class BrowserStorage implements Storage {
   constructor(name?: string);
   change<Result>(
@@ -205,7 +205,7 @@ export class BrowserStorage implements Storage {
   ): Promise<Result>;
 }
 
-/** Memory that ends with the program: for tests and simulations. */
+/** Storage in memory, lost when the program ends. For tests and simulations. */
 export class MemoryStorage implements Storage {
   change<Result>(
     update: (records: ReadonlyMap<string, StoredRecord>) => {
@@ -230,7 +230,7 @@ export class Batch {
 }
 
 export class LapwingError extends Error {}
-/** A value that the survey's domain has no symbol for. */
+/** A value that is not in the survey's domain. */
 export class DomainError extends LapwingError {}
 /** A survey whose numbers violate its guarantee, or whose guarantee is weaker than accepted. */
 export class PrivacyError extends LapwingError {}
@@ -242,7 +242,7 @@ export class FormatError extends LapwingError {}
 export class ReportError extends LapwingError {}
 /** A survey that asks for a randomizer that this module lacks. */
 export class UnsupportedError extends LapwingError {}
-/** Two parts that do not belong together, such as a budget and a memory made with another one. */
+/** Two parts that do not belong together, such as a budget and records made with another budget. */
 export class MismatchError extends LapwingError {}
 /** An argument out of its legal range. */
 export class ArgumentError extends LapwingError {}

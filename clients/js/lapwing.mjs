@@ -1,6 +1,6 @@
 // The Lapwing client for browsers and Node: one import, no dependency, no build step.
 //
-// A device reads a survey, proves what it promises, and sends one randomized report per epoch;
+// A device reads a survey, proves its privacy guarantee, and sends one randomized report per epoch;
 // README.md beside this file shows how.
 
 export { Batch, MEDIA_TYPE } from "./lapwing/batch.mjs";

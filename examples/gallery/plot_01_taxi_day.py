@@ -2,9 +2,9 @@
 New York rides most in the evening, and three bytes a trip show it
 ==================================================================
 
-260,000 real taxi trips. Each sends one report of three bytes about its pick-up time. The shares
-of each hour are estimated from the reports, with 95% intervals. A smaller epsilon protects more
-and widens the intervals.
+Each of 260,000 real taxi trips sends one three-byte report of its pick-up time. The hourly shares
+are estimated from these reports, with 95% intervals. A smaller epsilon protects more but widens
+the intervals.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ day = lw.Interval("00:00", "24:00", bins=144, unit="time-of-day", circular=True)
 hours = np.arange(24)
 
 # %%
-# Ask each trip once, at two epsilons. In real use, leave out ``lw.testing``: draws are secure.
+# Ask each trip once, at two epsilons. In real use, leave out ``lw.testing``.
 
 
 def ask(epsilon):
@@ -30,7 +30,7 @@ results = {epsilon: ask(epsilon) for epsilon in (1, 2)}
 truth = lw.Distribution.of_values(taxi.values(), day)
 
 # %%
-# The collector never sees the truth. It is known here, so it is drawn as well.
+# The collector never sees the truth. Here it is known, so it is drawn as well.
 
 
 def shares(result):

@@ -2,7 +2,7 @@
 One report moves a guess about its sender by a bounded factor
 =============================================================
 
-An observer knows how New York's taxi trips spread over the day, and sees one report of one trip.
+An observer knows how New York's taxi trips are spread over the day, and sees one trip's report.
 At epsilon 1 the odds of any statement about the trip change by at most e, which is 2.72.
 """
 

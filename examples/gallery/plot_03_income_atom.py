@@ -3,7 +3,7 @@ Declare that many people earn nothing, and the curve starts in the right place
 ==============================================================================
 
 Of 29,144 people in the American Community Survey, 12% have no income. Such a point mass is public
-knowledge: declare it with ``atoms=[0]``. Without it, the smooth estimate spreads the mass over
+knowledge, so declare it with ``atoms=[0]``. Otherwise, the smooth estimate spreads the mass over
 small incomes.
 """
 
@@ -28,8 +28,8 @@ def ask(atoms):
 declared, plain = ask([0]), ask([])
 
 # %%
-# The share of zeros is now an answer of its own, with an interval. Undeclared, they are somewhere
-# in the first bin, and the interval says no more than that.
+# The share of zeros is now a separate answer with an interval. If zero is not declared, these
+# people are somewhere in the first bin, and the interval covers all possibilities.
 
 share, (low, high) = declared.share(0), declared.share_interval(0)
 least, most = plain.probability_interval(-np.inf, 0)

@@ -2,8 +2,8 @@
 Epsilon 1 blurs the waves of a hub airport, and epsilon 4 resolves them
 =======================================================================
 
-224,591 flights left Houston in 2011. A hub sends its flights off in waves, so the column has many
-peaks. The choice of epsilon decides how fine a structure can be seen.
+224,591 flights left Houston in 2011. Flights leave a hub in waves, so the column has many peaks.
+The choice of epsilon determines how fine a structure can be seen.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,7 @@ def ask(epsilon):
 results = {epsilon: ask(epsilon) for epsilon in (1, 4)}
 
 # %%
-# Half the L1 distance is the share of flights that stand in a wrong 10 minutes.
+# Half the L1 distance is the share of flights that are assigned to the wrong 10 minutes.
 
 misplaced = {e: lw.distances.l1(result, truth) / 2 for e, result in results.items()}
 

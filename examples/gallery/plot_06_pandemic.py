@@ -3,7 +3,7 @@ The largest change in three years of taxi trips is dated to April 2020
 ======================================================================
 
 10,000 trips report in each of 36 months. The months are decoded together: quiet months borrow
-strength from each other, and a change point is dated instead of smeared over its neighbors.
+strength from each other, and a change point is dated instead of being smeared over its neighbors.
 """
 
 import matplotlib.pyplot as plt

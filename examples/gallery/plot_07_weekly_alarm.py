@@ -3,7 +3,7 @@ Made-up load times: a weekly look at a band cries wolf, a watch does not
 ========================================================================
 
 10,000 made-up page loads report in each of 52 weeks. Pages get 15% slower from week 41 on.
-A pointwise 95% band leaves zero somewhere in most quiet weeks. :class:`lapwing.Watch` bounds the
+A pointwise 95% band excludes zero somewhere in most quiet weeks. :class:`lapwing.Watch` bounds the
 probability of a false alarm over all its looks together.
 """
 
@@ -44,7 +44,7 @@ low, high = np.transpose([result.mean_interval() for result in results])
 ax.fill_between(weeks, low, high, step="mid", color="0.85", label="95% interval of the mean")
 ax.step(weeks, [r.mean() for r in results], where="mid", label="estimated mean")
 ax.step(weeks, [v.mean() for v in loads], "--", where="mid", label="true mean")
-ax.plot(naive, np.full(len(naive), 1.6), "kx", markersize=5, label="a pointwise band leaves zero")
+ax.plot(naive, np.full(len(naive), 1.6), "kx", markersize=5, label="a pointwise band excludes zero")
 ax.vlines(noticed, 1.5, 3.5, color="#007a5e", linewidth=2.5, label="the watch reports a change")
 ax.set(xlabel="week", ylabel="load time, seconds", xlim=(0.5, 52.5), ylim=(1.5, 4.2))
 ax.legend(loc="upper left", ncols=2)

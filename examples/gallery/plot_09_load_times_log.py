@@ -2,8 +2,8 @@
 Made-up load times: on a log scale, one survey answers for the median and the tail
 ==================================================================================
 
-Load times spread over four orders of magnitude. With ``scale="log"`` the bins are as wide in
-ratio at 50 milliseconds as at 20 seconds, so one survey resolves both.
+Load times spread over four orders of magnitude. With ``scale="log"`` the bins have the same
+relative width at 50 milliseconds and at 20 seconds, so one survey resolves both.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ with lw.testing.reproducible(1):
     result = survey.decode(survey.tally(survey.randomize(load)))
 
 # %%
-# The three numbers of a dashboard, each with an interval.
+# Three numbers for a dashboard, each with an interval.
 
 levels = (0.5, 0.95, 0.99)
 estimates = [result.quantile(level) for level in levels]

@@ -2,8 +2,9 @@
 Made-up clicks: shrinking beats raw shares and thresholds on 4,096 pages
 ========================================================================
 
-Most pages of a site are hardly read, so most raw shares are noise. The default estimator learns
-from the reports how the shares are distributed, and shrinks each one. A threshold keeps few pages.
+Most pages of a site are hardly ever read, so most raw shares are noise. The default estimator
+learns from the reports how the shares are distributed, and shrinks each one. A threshold keeps
+only a few pages.
 """
 
 import matplotlib.pyplot as plt

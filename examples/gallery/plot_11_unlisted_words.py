@@ -3,7 +3,7 @@ Made-up words: four of 67 million hashes stand out, and nobody listed them
 ==========================================================================
 
 200,000 people send one word each in four bytes. Nobody has a list of words. A scan of all 2^26
-hashes finds how many words are common. A list of candidates then says which they are.
+hashes finds how many words are common. A list of candidates then tells which ones.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ with lw.testing.reproducible(1):
     tally = survey.tally(survey.randomize(typed))
 
 # %%
-# The scan needs no list. The candidates only give names to what it found.
+# The scan needs no list. The candidates only name what it found.
 
 scan = survey.decode(tally, decoder=lw.decoders.ExhaustiveScan())
 birds = ["avocet", "curlew", "dunlin", "godwit", "knot", "lapwing", "plover", "ruff"]

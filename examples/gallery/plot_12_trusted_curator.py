@@ -2,8 +2,8 @@
 Trusting nobody costs a wider band at the same epsilon
 ======================================================
 
-29,144 incomes, estimated twice with epsilon 1. In the local model nobody sees an income. In the
-central model a curator sees all of them and publishes one noisy distribution.
+29,144 incomes are estimated twice with epsilon 1. In the local model, nobody sees an income. In
+the central model, a curator sees all of them and publishes one noisy distribution.
 """
 
 import matplotlib.pyplot as plt

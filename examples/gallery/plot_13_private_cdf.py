@@ -2,8 +2,8 @@
 Five lines publish the incomes of 29,144 people, and the error is known beforehand
 ==================================================================================
 
-You hold a table and may publish its distribution, with a guarantee for each person in it. Ask for
-the error first: a release spends privacy that you cannot take back.
+You hold a table and may publish its distribution, with a guarantee for each person in it. Compute
+the error first, because a release spends privacy budget that you cannot get back.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ promise = {"epsilon": 1, "delta": 1e-6, "neighbors": "replace-one"}
 expected = lw.expected_error(domain, 29_144, **promise)["kolmogorov_smirnov"]
 
 # %%
-# The release. Leave out ``lw.testing`` in real use: draws are secure then.
+# Publish. In real use, leave out ``lw.testing``, so that the draws are secure.
 
 with lw.testing.reproducible(1):
     published = lw.release(values, domain, **promise)

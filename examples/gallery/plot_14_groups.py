@@ -2,8 +2,8 @@
 Thirty-six months are published for the privacy cost of one
 ===========================================================
 
-Each of 360,000 taxi trips is in one month. So one release with a public list of months answers for
-every month, and the guarantee of a trip is that of a single release.
+Each of 360,000 taxi trips belongs to one month. One release with a public list of months therefore
+gives results for every month, and each trip has the guarantee of a single release.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ taxi = lw.datasets.load_taxi_months()
 day = lw.Interval("00:00", "24:00", bins=64, unit="time-of-day", circular=True)
 
 # %%
-# The table: a row for each trip, with its month and its pick-up time.
+# The table has one row per trip, with its month and its pick-up time.
 
 middles = (np.arange(64) + 0.5) * 86_400 / 64
 seconds = np.concatenate([np.repeat(middles, row) for row in taxi.counts])
@@ -32,7 +32,7 @@ with lw.testing.reproducible(1):
 cost = published.guarantee.epsilon
 
 # %%
-# One answer for each month.
+# Read one result for each month.
 
 parts = published.by_segment()
 evening = ("18:00", "24:00")

@@ -3,7 +3,7 @@ Made-up hospitals: four sites publish one curve, and nobody pools patients
 ==========================================================================
 
 Each of four made-up hospitals adds noise to its own counts and sends one small file. The files add
-up. No hospital has to trust another one, or a coordinator.
+up. No hospital has to trust another hospital or a coordinator.
 """
 
 import matplotlib.pyplot as plt

@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as folder:
     entries = lw.Ledger.load(own["ledger"]).entries
 
 # %%
-# The same payments by three ways of composition. The large budget refuses none of them.
+# The same payments under three composition methods. The large budget refuses none of them.
 
 large = lw.Guarantee(Fraction(24), budget.delta, "replace-one", "central")
 releases = np.arange(1, len(entries) + 1)

@@ -2,8 +2,9 @@
 Made-up Beta(5, 2): smoothing helps EM, and from epsilon 1.5 on the default gains more
 ======================================================================================
 
-The experiment of Li et al. (2020) on made-up values of Beta(5, 2). EM is their estimator of maximum
-likelihood, and EMS is EM with smoothing. The error is the Wasserstein distance on [0, 1].
+This is the experiment of Li et al. (2020) on made-up Beta(5, 2) values. EM is their
+maximum-likelihood estimator, and EMS is EM with smoothing. The error is the Wasserstein distance
+on [0, 1].
 """
 
 import matplotlib.pyplot as plt

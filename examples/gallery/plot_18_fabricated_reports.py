@@ -2,7 +2,7 @@
 One percent of fabricated reports moves some randomizers far more than others
 =============================================================================
 
-Attackers send 1% of all reports, each as loud for the upper half as a legal report can be.
+Attackers send 1% of all reports, each favoring the upper half as much as a valid report can.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ counts = np.bincount(domain.index(lw.datasets.load_income().values()), minlength
 half, fakes = 2**18, round(counts.sum() / 99)
 
 # %%
-# The loudest legal report that favors the upper half, for each randomizer at epsilon 1.
+# The valid report that favors the upper half most, for each randomizer at epsilon 1.
 
 
 def fabricate(randomizer):

@@ -3,7 +3,7 @@ Made-up bedtimes: on a circle the mean is near midnight, on a line it is in the 
 =======================================================================================
 
 Half of these made-up people go to bed before midnight and half after it. A mean over hours from 0
-to 24 falls where nobody goes to bed. Declare the circle, and the answer is a direction on it.
+to 24 falls where nobody goes to bed. If you declare the circle, the answer is a direction on it.
 """
 
 from itertools import pairwise
@@ -14,7 +14,7 @@ import numpy as np
 import lapwing as lw
 
 # %%
-# 40,000 made-up bedtimes around 23:40. The same reports could not be asked differently.
+# 40,000 made-up bedtimes around 23:40. Both means below are computed from the same reports.
 
 hours = np.random.default_rng(1).normal(23.7, 1.2, 40_000) % 24
 clock = lw.Interval("00:00", "24:00", bins=48, unit="time-of-day", circular=True)

@@ -2,7 +2,7 @@
 Made-up seats: your own randomizer is one short class, and the contract checks it
 =================================================================================
 
-Seats stand in a ring. A device tells its own seat or the next one more often than any other.
+Seats form a ring. A device reports its own seat or the next one more often than any other.
 """
 
 from dataclasses import dataclass

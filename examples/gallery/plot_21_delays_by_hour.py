@@ -3,7 +3,7 @@ Three in ten flights after 20:00 arrive over 20 minutes late, fewer than one in 
 ================================================================================================
 
 223,874 flights left Houston in 2011. Each sends one report about both its departure and its delay.
-So the collector can ask how late the flights of any part of the day are.
+The collector can then ask how late flights are in any part of the day.
 """
 
 import matplotlib.pyplot as plt

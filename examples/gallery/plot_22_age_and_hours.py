@@ -2,8 +2,8 @@
 The lower quartile of weekly hours is 40 from 25 to 60, and at most 20 before 20 and after 65
 =============================================================================================
 
-48,842 people of a census gave their age and their hours of work a week. Each sends one report about
-both. So the collector can ask for the quartiles of the hours at each age.
+48,842 people in a census gave their age and their weekly hours of work. Each sends one report about
+both, so the collector can ask for the quartiles of the hours at each age.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ with lw.testing.reproducible(1):
     joint = survey.decode(survey.tally(survey.randomize(people.values())))
 
 # %%
-# Quartiles in slices of at least 3.5% of the people. The last slice holds everybody from 65 on.
+# Quartiles in slices of at least 3.5% of the people. The last slice contains everybody from 65 on.
 
 plt.style.use("lapwing.results.look")
 figure, axes = plt.subplots(1, 2, sharey=True, figsize=(7.2, 4))

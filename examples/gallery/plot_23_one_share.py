@@ -1,9 +1,9 @@
 """
-A share that is asked beforehand has a third of the error and a fifth of the interval
-=====================================================================================
+A share that you ask for in advance has a third of the error and a fifth of the interval
+========================================================================================
 
 How many of 29,144 people earn more than 50,000 dollars? The default design answers every question
-about the curve. A survey that asks this one only has a design for it.
+about the curve. A survey that asks only this question is designed for it.
 """
 
 import matplotlib.pyplot as plt

@@ -86,7 +86,7 @@ def _locked_temporary(path: Path) -> tuple[int, str]:
             return descriptor, temporary
         os.close(descriptor)
         Path(temporary).unlink(missing_ok=True)
-    raise OSError(errno.EBUSY, "its folder removes new files at once")
+    raise OSError(errno.EBUSY, "its folder deletes new files immediately")
 
 
 class _Folders:
@@ -197,7 +197,7 @@ def check_absent(path: Path) -> None:
     remove_abandoned(path.parent)
     if os.path.lexists(path):
         raise ArgumentError(
-            f"the output {path.name} already exists, and is not replaced. Use it, or choose "
+            f"the output {path.name} already exists and is not replaced. Use it, or choose "
             "another name"
         )
 

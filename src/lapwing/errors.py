@@ -70,16 +70,16 @@ class LapwingError(Exception):
     Parameters
     ----------
     argument : str
-        Name of the argument that is wrong. Without a requirement: a whole sentence about something
-        else, and the attribute is None.
+        Name of the argument that is wrong. Without a requirement, it is a whole sentence about
+        something else, and the attribute is None.
     requirement : str, optional
-        The verb and the rest of what must hold of it: "must be at least 1".
+        The requirement on the argument, beginning with its verb: "must be at least 1".
     received : str, optional
-        The value of a setting, or the kind or size of data, and never a value of data.
+        The value of a setting, or the kind or size of data, but never a data value.
     advice : str, optional
-        The way out: "Leave it out".
+        The advice to the reader: "Leave it out".
     others : tuple of str, optional
-        Further arguments that `requirement` and `advice` name.
+        Other arguments that `requirement` and `advice` name.
     position : int, optional
         Index of the first offending value or report in its batch.
 
@@ -156,7 +156,7 @@ def _again(kind: type[LapwingError], args: tuple[Any, ...], state: dict[str, Any
 
 
 class DomainError(LapwingError, ValueError):
-    """A domain, or a value offered to it, is not legal."""
+    """A domain, or a value for it, is not legal."""
 
 
 class PrivacyError(LapwingError, ValueError):
@@ -172,7 +172,7 @@ class ReportError(LapwingError, ValueError):
 
 
 class TallyError(LapwingError, ValueError):
-    """Counts that no set of reports can give, or an answer asked of no reports."""
+    """Counts that no set of reports can give, or a question about a tally without reports."""
 
 
 class MismatchError(LapwingError, ValueError):
@@ -206,14 +206,14 @@ class TornFileError(FormatError):
 
 
 class BatchError(FormatError):
-    """An upload that is not a batch of reports. Nothing of it was counted.
+    """An upload that is not a batch of reports. None of it was counted.
 
     Parameters
     ----------
     message : str
         The rule, the received value, and the fix.
     refused : tuple of (int, str)
-        Position and reason of the first reports that are wrong, where single ones are.
+        Positions of the first wrong reports, with the reasons, if single reports are wrong.
     """
 
     def __init__(self, message: str, *, refused: tuple[tuple[int, str], ...] = ()) -> None:
@@ -222,7 +222,7 @@ class BatchError(FormatError):
 
 
 class UnsupportedChannelError(LapwingError, TypeError):
-    """A decoder asked a channel for something it does not offer."""
+    """A decoder needs something that the channel does not offer."""
 
 
 class ArgumentError(LapwingError, ValueError):
@@ -234,15 +234,15 @@ class StoreError(LapwingError, RuntimeError):
 
 
 class StoreFullError(StoreError):
-    """The disk under a collector's database is full. Nothing of this was stored."""
+    """The disk of a collector's database is full. Nothing was stored."""
 
 
 class StoreBusyError(StoreError):
-    """Too many uploads wait already. This one was not taken."""
+    """Too many uploads are already waiting. This one was not accepted."""
 
 
 class EngineError(LapwingError, RuntimeError):
-    """A cluster could not do the job, or its machines are not fit for it. Nothing was counted."""
+    """A cluster could not do the job, or its machines are unsuitable. Nothing was counted."""
 
 
 class NotStoredError(LapwingError, LookupError):
@@ -250,11 +250,11 @@ class NotStoredError(LapwingError, LookupError):
 
 
 class DeviceError(LapwingError, OSError):
-    """The file of a device, which holds what was spent, cannot be used now. Nothing was changed."""
+    """A device's file, which records what was spent, cannot be used now. Nothing was changed."""
 
 
 class CollectorError(LapwingError, OSError):
-    """A collector cannot be reached, lacks what was asked for, or does not answer as one."""
+    """A collector cannot be reached, lacks what was requested, or is not a Lapwing collector."""
 
 
 class MissingExtraError(LapwingError, ImportError):
@@ -265,13 +265,13 @@ class MissingExtraError(LapwingError, ImportError):
     package : str
         The package that could not be imported.
     extra : str
-        The extra of lapwing that brings it.
+        The extra of lapwing that installs it.
     """
 
     def __init__(self, package: str, *, extra: str) -> None:
         super().__init__(
-            f"this needs the package {package}, which is not installed. "
-            f"Run in a checkout of lapwing: {INSTALL.format(extra)}"
+            f"this needs the package {package}, which is not installed. In a checkout of "
+            f"lapwing, run:  {INSTALL.format(extra)}"
         )
         self.package = package
         self.extra = extra
@@ -282,25 +282,26 @@ class LapwingWarning(UserWarning):
 
 
 class AlteredCountsWarning(LapwingWarning):
-    """Noisy counts are not as their noise left them: their maker clipped or rounded them."""
+    """Noisy counts were altered after the noise was added, for example clipped or rounded."""
 
 
 class ConvergenceWarning(LapwingWarning):
-    """An iteration stopped at its limit before its stopping rule held."""
+    """An iteration reached its limit before its stopping rule was met."""
 
 
 class LimitedWarning(LapwingWarning):
-    """An answer is limited by the range: people are outside it, or many may be at its end."""
+    """The range limits an answer: people are outside it, or many may be at one of its ends."""
 
 
 class PrivacyWarning(LapwingWarning):
-    """An epsilon or delta protects little: delta is not below 1/n, or epsilon is above 4."""
+    """The privacy parameters protect little: delta is not below 1/n, or epsilon is above 4."""
 
 
 class RowsWarning(LapwingWarning):
     """Many rows of a column are missing, cannot be read, or lie outside the range.
 
-    It holds exact counts of raw data, so it is for whoever holds them: keep it out of stored logs.
+    It shows exact counts of raw data, so it is only for those who hold the data: keep it out of
+    stored logs.
     """
 
 

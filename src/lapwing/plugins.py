@@ -53,7 +53,7 @@ def register(made: Made) -> Made:
     table = _kind_of(made)
     if table is None or not isinstance(made, type):
         raise ArgumentError(
-            "register the class of a randomizer, a decoder or a mechanism, got "
+            "register a randomizer, decoder or mechanism class, got "
             f"{getattr(made, '__qualname__', f'{kind_of(made)}')}, which has none of "
             f"{', '.join(TELLING)}"
         )
@@ -77,8 +77,8 @@ def register(made: Made) -> Made:
     name: Any = getattr(made, "name", None)
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _KEBAB.fullmatch(name):
         raise ArgumentError(
-            f"the name of {place_of(made)} must be words in small letters with hyphens, such as "
-            f"'square-wave', and of at most {LONGEST_NAME} characters, got {quoted(name)}"
+            f"the name of {place_of(made)} must be lowercase words joined by hyphens, such as "
+            f"'square-wave', of at most {LONGEST_NAME} characters, got {quoted(name)}"
         )
     table.add(made)
     return made
@@ -131,5 +131,5 @@ def _load(entry: EntryPoint, table: Registry) -> None:
     if getattr(made, "name", None) != entry.name:
         raise ArgumentError(f"its class is named {quoted(getattr(made, 'name', None))}")
     if _kind_of(made) is not table:
-        raise ArgumentError(f"it is not a {table.kind}, and only those belong in its group")
+        raise ArgumentError(f"it is not a {table.kind}, which its group requires")
     register(made)

@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lapwing.docstrings import inherits
 from lapwing.documents import nearest, quoted
 from lapwing.errors import ArgumentError, DomainError, FormatError, kind_of
 from lapwing.protocol.domains.domain import Domain
@@ -162,12 +163,16 @@ class Share(_Asked):
             name = field.name
             object.__setattr__(self, name, _value_text(getattr(self, name), name=name))
         if self.label is not None and (self.low or self.high):
-            raise ArgumentError("a share is that of a label or of a range. Ask two questions")
+            raise ArgumentError(
+                "a share question takes a label or a range, not both. Ask two questions"
+            )
         if self.label is None and not (self.low or self.high):
             raise ArgumentError("a share needs above, at_least, at_most, below or label")
         for one, other in (("above", "at_least"), ("at_most", "below")):
             if None not in (getattr(self, one), getattr(self, other)):
-                raise ArgumentError(f"give {one} or {other}, not both: a range has one such end")
+                raise ArgumentError(
+                    f"give {one} or {other}, not both: a range has only one such end"
+                )
 
     @property
     def low(self) -> str | None:
@@ -209,7 +214,7 @@ class Share(_Asked):
             When the domain has labels.
         """
         if not domain.ordered:
-            raise ArgumentError(f"{self} asks about numbers. For labels use Share(label=...)")
+            raise ArgumentError(f"{self} asks about numbers. For labels, use Share(label=...)")
         low = -math.inf if self.low is None else range_end(self.low, domain, name=self._low_name)
         high = math.inf if self.high is None else range_end(self.high, domain, name=self._high_name)
         return [to_spans(low, high, domain, self.closed)]
@@ -282,7 +287,7 @@ class Histogram(_Asked):
     def __init__(self, edges: Iterable[Any] | None = None, *, bins: int | None = None) -> None:
         """Keep the edges as strings. ArgumentError unless edges or bins are given."""
         if (edges is None) == (bins is None):
-            raise ArgumentError("a histogram needs edges, or else bins, the number of equal cells")
+            raise ArgumentError("a histogram needs edges, or bins (the number of equal cells)")
         if edges is not None:
             if isinstance(edges, str | bytes | Mapping) or not isinstance(edges, Iterable):
                 raise ArgumentError(f"edges must be a list, got {kind_of(edges)}")
@@ -317,7 +322,7 @@ class Histogram(_Asked):
             When the domain has labels.
         """
         if not domain.ordered:
-            raise ArgumentError("a histogram has cells of numbers. Labels are cells already")
+            raise ArgumentError("a histogram has cells of numbers. Labels already are cells")
         if self.cell_edges is not None:
             return [range_end(text, domain, name="an edge") for text in self.cell_edges]
         low, high, bins = _first(domain), _last(domain), self.bins or 1
@@ -367,7 +372,7 @@ class Histogram(_Asked):
         ]
         spans = sorted((float(a.points), float(b.points)) for cell in cells for a, b in cell)
         if any(one[1] > other[0] for one, other in pairwise(spans)):
-            raise ArgumentError("edges must go round the circle once at most, without overlaps")
+            raise ArgumentError("edges must go around the circle at most once, without overlaps")
         return cells
 
     def cells(self, domain: Domain) -> list[tuple[Any, Any]]:
@@ -414,14 +419,9 @@ class Histogram(_Asked):
             found += [(f"the edge {place_text(end, domain)}", place) for end, place in ends]
         return [end for end in found if _in_range(end[1], domain)]
 
+    @inherits(_Asked.to_document)
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form, with edges as strings.
-
-        Returns
-        -------
-        dict
-            JSON object that :func:`read` reads.
-        """
+        """Return the JSON form, with edges as strings."""
         given = {"bins": self.bins} if self.cell_edges is None else {"edges": list(self.cell_edges)}
         return {"question": self.word, **given}
 
@@ -591,7 +591,9 @@ def read_questions(questions: Any) -> tuple[Question, ...]:
         raise ArgumentError("questions must be a list, such as [lw.questions.Share(above=50)]")
     found = tuple(map(read, [questions] if alone else questions))
     if not found:
-        raise ArgumentError("questions must hold at least one. Leave it out for the whole curve")
+        raise ArgumentError(
+            "questions must contain at least one question. Leave it out for the whole curve"
+        )
     return tuple(dict.fromkeys(found))
 
 
@@ -627,10 +629,10 @@ def _of_document(document: dict[str, Any]) -> Question:
             raise ArgumentError(f"its kind must be one of {', '.join(KINDS)}")
         found: Question = kind(*named.pop("probabilities", ()), **named)
     except (ArgumentError, TypeError) as error:
-        said = error if isinstance(error, ArgumentError) else "it has other keys than a question"
+        said = error if isinstance(error, ArgumentError) else "its keys are not those of a question"
         raise FormatError(f"this is not a question: {said}") from None
     if found.to_document() != document:
-        raise FormatError("this is not a question as it is written: values must be strings")
+        raise FormatError("this is not a written question: its values must be strings")
     return found
 
 
@@ -708,9 +710,9 @@ def other_side(words: str, domain: Domain) -> ArgumentError:
     other = domain.closed
     said = "at least or below" if other == "left" else "above or at most"
     return ArgumentError(
-        f"{words!r} needs bins that are closed on the other side: these are closed on the {other}, "
-        f"and answer {said} exactly. Ask so, or declare closed="
-        f"{'right' if other == 'left' else 'left'!r} in the domain"
+        f"{words!r} needs bins closed on the other side. These are closed on the {other}, so "
+        f"they answer {said} exactly. Ask that, or declare "
+        f"closed={'right' if other == 'left' else 'left'!r} in the domain"
     )
 
 
@@ -745,7 +747,7 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
         return labels[alike[0]]
     other = getattr(domain, "other", None)
     if other is not None:
-        raise DomainError(f"there is no label {text!r} of its own. It is counted in {other!r}")
+        raise DomainError(f"{text!r} is not a separate label. It is counted in {other!r}")
     if isinstance(domain, Segmented):
         names = ", ".join(map(segment_text, domain.segments))
         raise ArgumentError(
@@ -761,7 +763,7 @@ def check_answerable(asked: Question, domain: Any) -> None:
     domain: An interval may have no bins yet.
     """
     if isinstance(domain, Product):
-        raise DomainError("questions are about one attribute. Leave them out for pairs")
+        raise DomainError("questions are for one attribute. Leave them out for pairs")
     if isinstance(asked, Share) and asked.label is not None:
         label = label_of(asked.label, domain, name="label")
         counted = domain.circular or getattr(domain, "outside", None) == "overflow"
@@ -769,13 +771,13 @@ def check_answerable(asked: Question, domain: Any) -> None:
             low, high = (to_text(end(domain), unit=domain.unit) for end in (_first, _last))
             if not _first(domain) <= label <= _last(domain):
                 raise ArgumentError(
-                    f"'{asked}' must name a value from {low} to {high}. Or ask for the share "
+                    f"'{asked}' must name a value from {low} to {high}, or ask for the share "
                     "above a value"
                 )
     elif not (domain.ordered or (isinstance(asked, Curve) and domain.name == "categories")):
-        raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
+        raise ArgumentError(f"{asked} is for numbers. For labels, ask Share(label=...)")
     if isinstance(asked, Quantile) and domain.circular:
         raise ArgumentError(
-            f"{asked} needs a place on the circle from which values are counted. Use "
-            "quantile(..., start=...) of the result"
+            f"{asked} needs the value on the circle where counting starts. Use quantile(..., "
+            "start=...) of the result"
         )

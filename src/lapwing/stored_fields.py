@@ -90,7 +90,7 @@ class StoredArray:
             shaped = numbers.reshape(shape)
         except ValueError:
             raise FormatError(
-                place, "must have as many numbers as it is for", f"{numbers.size}", UNUSED
+                place, "must have the expected number of values", f"{numbers.size}", UNUSED
             ) from None
         sizes |= {name: size for name, size in zip(self.shape, shaped.shape, strict=True) if name}
         return shaped if self.kind[1] == "i" else shaped.astype(np.float64)
@@ -206,7 +206,7 @@ class FromFields:
             value = values[field.name]
             if type(value) is type(field.absent) and value == field.absent:
                 said = describe_value(document[field.name])
-                raise FormatError(place, "must be left out where there is none", said, UNUSED)
+                raise FormatError(place, "must be left out if there is none", said, UNUSED)
             domain = value if field.name == "domain" else getattr(value, "domain", None)
             if domain is not None:
                 sizes["symbols"] = domain.size

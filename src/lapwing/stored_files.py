@@ -161,7 +161,7 @@ def load(path: Path | str) -> Any:
 def _unknown(path: Path, name: Any) -> str:
     """Return the sentence that refuses a document whose format nobody here reads."""
     if not isinstance(name, str):
-        return f"{path.name} must say its format, as every document of lapwing does. It does not"
+        return f"{path.name} must state its format, as every lapwing document does, but it does not"
     known = nearest(name, [*FORMATS, DOMAIN])
     return f"{path.name} is a {quoted(name)} document, which this version cannot read{known}"
 
@@ -172,7 +172,7 @@ def _domain(document: dict[str, Any]) -> Any:
     require(document, {"format", "version", "domain"}, name="a file of a domain")
     held = document["domain"]
     if not isinstance(held, dict):
-        raise FormatError("there is no domain in it")
+        raise FormatError("it contains no domain")
     return build_open_domain(held)
 
 
@@ -194,8 +194,8 @@ def _compact_reports(path: Path) -> ReportFile:
             end = stream.tell() + count * header.width
             if not 1 <= count <= reports_per_block(header.width) or end > size:
                 raise FormatError(
-                    f"{path.name} is torn or damaged after {total} reports. `lapwing tally "
-                    "--salvage` counts what is intact"
+                    f"{path.name} is incomplete or damaged after {total} reports. `lapwing "
+                    "tally --salvage` counts the intact ones"
                 )
             total += count
             stream.seek(end)

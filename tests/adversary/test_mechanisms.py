@@ -33,7 +33,7 @@ LOOSE = {"matching-pursuit": 0.5}
 an adaptive choice has many outputs, and only a few are tried."""
 
 
-@pytest.mark.filterwarnings("ignore:.* cannot draw a plain curve")  # by one term
+@pytest.mark.filterwarnings("ignore:.* cannot represent a simple curve")  # by one term
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("most", [1, pytest.param(60, marks=SOAK)])
 def test_no_output_costs_more_than_is_charged(name: str, most: int) -> None:

@@ -85,7 +85,7 @@ def test_a_symbol_left_out_is_found_in_a_projection(monkeypatch: pytest.MonkeyPa
     assert is_found("polynomial-projection")
 
 
-@pytest.mark.filterwarnings("ignore:.* cannot draw a plain curve")  # by one term
+@pytest.mark.filterwarnings("ignore:.* cannot represent a simple curve")  # by one term
 def test_a_symbol_left_out_is_found_in_a_pursuit(monkeypatch: pytest.MonkeyPatch) -> None:
     products = function_families.Dictionary.products.fget
     facts = ("own_sensitivity", "range_sensitivity")

@@ -64,7 +64,7 @@ def test_a_result_says_that_the_default_of_its_commit_was_another_one() -> None:
     for date, said in (("2026-11-23T01:48Z", True), ("2026-11-29T01:48Z", False)):
         document["date"] = date
         for line in (tables.provenance(document), headline_parts.measured_by(document)):
-            assert ("The default mechanism of that commit was prefix sums" in line) == said
+            assert ("The default mechanism at that commit was prefix sums" in line) == said
             assert line.startswith("*") and line.endswith(".*") and "  " not in line
     document |= {"name": "accuracy/coverage", "date": "2026-11-23T01:48Z"}
     assert "default mechanism" not in tables.provenance(document)

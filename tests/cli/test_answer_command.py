@@ -78,11 +78,15 @@ def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
 @pytest.mark.parametrize(
     ("result", "asked", "says"),
     [
-        ("number", (), "ask for something"),
+        ("number", (), "ask a question with"),
         ("number", ("--at-most", "x"), "must be a number"),
         ("number", ("--at-most", "nan"), "must be a number"),
         ("number", ("--above", "9", "--below", "1"), "--above must not be greater than --below"),
-        ("number", ("--above", "1", "--above", "2", "--below", "3"), "one lower and one upper end"),
+        (
+            "number",
+            ("--above", "1", "--above", "2", "--below", "3"),
+            "one lower and one upper limit",
+        ),
         ("number", ("--at-least", "x"), "--at-least must be a number"),
         ("number", ("--share", "51"), "from -50 to 50"),
         (
@@ -92,7 +96,7 @@ def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
         ),
         ("whole", ("--share", "10"), "from 0 to 9"),
         ("whole", ("--share", "x"), "from 0 to 9"),
-        ("label", ("--at-most", "9"), "For labels use --share"),
+        ("label", ("--at-most", "9"), "For labels, use --share"),
         ("label", ("--share", "blu"), "did you mean blue?"),
         ("label", ("--share", "red", "--csv", "out.txt"), "must end in .csv"),
         ("clock", ("--at-most", "25:61"), "--at-most must"),

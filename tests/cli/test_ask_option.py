@@ -37,7 +37,7 @@ def test_a_survey_that_asks_is_decoded_and_answered(
     )
     share, mean = document["answers"]
     assert (share["low"], share["high"]) == (low, high)
-    assert mean["value"] is None and "does not ask this" in mean["note"]
+    assert mean["value"] is None and "not designed for this question" in mean["note"]
     shown = done("show", "r.json").out
     assert "share above 50000" in shown and "share above 123456" in shown
     assert "mean" not in shown and "quantile" not in shown  # nobody asked, and they are wide
@@ -111,7 +111,7 @@ def test_a_question_in_words_stands_alone(lapwing: Program, tmp_path: Path) -> N
     result = tmp_path / "r.json"
     lw.Distribution.of_counts([1, 3], lw.Interval(0, 2, bins=2)).save(result, exact=True)
     refused = lapwing("answer", str(result), "--ask", "mean", "--above", "1")
-    assert refused.code == 2 and "--ask is a whole question" in refused.err
+    assert refused.code == 2 and "--ask is a complete question" in refused.err
     refused = lapwing("answer", str(result), "--ask", "curve")
     assert refused.code == 2 and "use lapwing show" in refused.err
     assert "1.25" in lapwing("answer", str(result), "--ask", "mean").out
@@ -147,7 +147,7 @@ def test_no_command_gives_a_point_that_answer_withholds(
     for row, answer in zip(rows, told, strict=True):
         assert row.get("share", row.get("value")) == answer["value"]
         assert (row["low"], row["high"]) == (answer["low"], answer["high"])
-    assert rows[0]["share"] is None and "does not ask" in rows[0]["reason"]
-    assert "does not ask" in done("answer", "r.json", "--above", "30", "--at-most", "60").out
+    assert rows[0]["share"] is None and "not designed for" in rows[0]["reason"]
+    assert "not designed for" in done("answer", "r.json", "--above", "30", "--at-most", "60").out
     mean = done("show", "r.json", "--json").document["mean"]
     assert mean["value"] is None and mean["low"] is not None

@@ -106,13 +106,13 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "must be JSON", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "width=[0.5,")),
     (2, "must be a number", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "width=[1]")),
     (2, "NAME=VALUE", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "width")),
-    (2, "given twice", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "grid=8", "--set", "grid=16")),
+    (2, "only once", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "grid=8", "--set", "grid=16")),
     (2, "has no parameter 'width'. It has: none", (*NEW[:-1], "unary-encoding", "--epsilon", "1",
                                               *INTERVAL, "--set", "width=.1")),
     (2, "grid must be a multiple", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "grid=9")),
     (2, "1 to 200", (*NEW[:4], "", *NEW[5:], "--epsilon", "1", *INTERVAL)),
     (2, "one is empty", (*NEW[:-1], "unary-encoding", "--epsilon", "1", "--categories", "a,,b")),
-    (2, "Leave --categories out", (*NEW[:-1], "unary-encoding", "--epsilon", "1", "--categories",
+    (2, "Leave out --categories", (*NEW[:-1], "unary-encoding", "--epsilon", "1", "--categories",
                                "a,b", "--outside", "refuse")),
     (2, "must end in .lwr, .parquet, .arrow, .feather or .csv",
      (*RANDOMIZE, "ages.csv", "-o", "out.txt")),
@@ -141,7 +141,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
                            "--truth", "result.json")),
     (2, "Add --truth FILE", ("plot", "result.json", "-o", "out.png", "-c", "age")),
     (2, "or --truth", ("compare", "result.json")),
-    (2, "Leave SECOND", ("compare", "result.json", "result.json", "--truth", "ages.csv")),
+    (2, "Leave out SECOND", ("compare", "result.json", "result.json", "--truth", "ages.csv")),
     (2, "missing argument 'VALUES'", ("simulate", "survey.json", "-o", "out.json")),
     (2, "at least 0", ("simulate", "survey.json", "ages.csv", "--seed", "-1", "-o", "out.json")),
     # Data.
@@ -157,10 +157,10 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
                                         "out.lwr")),
     (3, "the one at row 2 is missing", (*RANDOMIZE, "missing.csv", "-o", "out.lwr")),
     (3, "at row 1 is not", (*RANDOMIZE, "dates.csv", "-o", "out.lwr")),
-    (3, "must hold at least one row", (*RANDOMIZE, "nothing.csv", "-o", "out.lwr")),
+    (3, "must contain at least one row", (*RANDOMIZE, "nothing.csv", "-o", "out.lwr")),
     (3, "the string at row 2 is not", ("simulate", "survey.json", "text.csv", "-o", "out.json")),
     (3, "the string at row 2 is not", ("compare", "result.json", "--truth", "text.csv")),
-    (3, "There is none in none.lwr", (*TALLY, "none.lwr", "-o", "out.json")),
+    (3, "there is none in none.lwr", (*TALLY, "none.lwr", "-o", "out.json")),
     (3, "at row 1 is not. Nothing was counted", (*TALLY, "impossible.lwr", "-o", "out.json")),
     (3, "at row 1 is not. Nothing was counted", (*TALLY, "reports.lwr", "impossible.lwr", "-o",
                                                  "out.json")),
@@ -170,13 +170,13 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (4, "does not match its epsilon", ("randomize", "weaker.json", "ages.csv", "-o", "out.lwr")),
     (4, "not.json must be a JSON document", ("verify", "not.json")),
     (4, "empty.json is empty", ("verify", "empty.json")),
-    (4, "must be a survey. It is a tally", ("verify", "tally.json")),
-    (4, "must be a distribution. It is a survey", ("plot", "survey.json", "-o", "out.png")),
-    (4, "It is a distribution", ("merge", "tally.json", "result.json", "-o", "out.json")),
+    (4, "must be a survey, but it is a tally", ("verify", "tally.json")),
+    (4, "must be a distribution, but it is a survey", ("plot", "survey.json", "-o", "out.png")),
+    (4, "it is a distribution", ("merge", "tally.json", "result.json", "-o", "out.json")),
     (4, "as many fields in every line", (*RANDOMIZE, "ragged.csv", "-o", "out.lwr")),
     (4, "Add a header line", (*RANDOMIZE, "bare.csv", "-o", "out.lwr")),
     (4, "empty.csv is empty", (*RANDOMIZE, "empty.csv", "-o", "out.lwr")),
-    (4, "block 3 of torn.lwr is torn, and reports from 2049 on are lost",
+    (4, "block 3 of torn.lwr is incomplete, so reports from number 2049 on are lost",
      (*TALLY, "torn.lwr", "-o", "out.json")),
     (4, "--salvage counts those", (*TALLY, "reports.lwr", "torn.lwr", "-o", "out.json")),
     (4, "block 1 of flipped.lwr is damaged, and the reports 1 to 1024 are",
@@ -184,7 +184,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (4, "empty.lwr is empty", (*TALLY, "empty.lwr", "-o", "out.json")),
     (4, "must be a report file", (*TALLY, "survey.json", "-o", "out.json")),
     (4, "Use the survey file", (*TALLY, "other.lwr", "-o", "out.json")),
-    (4, "other-tally.json does not go with tally.json", ("merge", "tally.json",
+    (4, "other-tally.json cannot be merged with tally.json", ("merge", "tally.json",
                                                          "other-tally.json", "-o", "out.json")),
     (4, "Use the survey file", ("decode", "other.json", "tally.json", "-o", "out.json")),
     # Privacy.
@@ -193,7 +193,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     # The system.
     (7, "no file or folder absent.json", ("verify", "absent.json")),
     (7, "no file or folder absent.csv", (*RANDOMIZE, "absent.csv", "-o", "out.lwr")),
-    (2, "must hold tables. It holds none", (*TALLY, "folder", "-o", "out.json")),
+    (2, "must contain tables, but it has none", (*TALLY, "folder", "-o", "out.json")),
     (7, "folder: Is a directory", ("verify", "folder")),
     (7, "there is no file or folder", (*TALLY, "reports.lwr", "-o", "absent/out.json")),
 ]  # fmt: skip
@@ -236,8 +236,8 @@ def test_salvage_counts_what_is_intact_and_says_so(
     (tmp_path / "r.lwr").write_bytes((tmp_path / "r.lwr").read_bytes()[:-1])
     run = done("tally", "survey.json", "r.lwr", "--salvage", "-o", "tally.json")
     assert (
-        "warning: block 3 of r.lwr is torn, and reports from 61 on are lost. The 60 reports"
-        in run.err
+        "warning: block 3 of r.lwr is incomplete, so reports from number 61 on are lost. The 60 "
+        "reports" in run.err
     )
     expected = survey.tally(reports[:60])
     assert Tally.load(tmp_path / "tally.json") == expected

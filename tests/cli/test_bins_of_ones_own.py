@@ -72,11 +72,11 @@ def test_dates_and_negative_numbers(tmp_path: Path, done: Program) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--low", "0"), "Leave --low out"),
-        (("--high", "9"), "Leave --high out"),
-        (("--low", "0", "--high", "9"), "Leave --low and --high out"),
-        (("--bins", "4"), "Leave --bins out"),
-        (("--scale", "log"), "Leave --scale out"),
+        (("--low", "0"), "Leave out --low"),
+        (("--high", "9"), "Leave out --high"),
+        (("--low", "0", "--high", "9"), "Leave out --low and --high"),
+        (("--bins", "4"), "Leave out --bins"),
+        (("--scale", "log"), "Leave out --scale"),
         (("--integers", "0", "9"), "one domain"),
     ],
 )

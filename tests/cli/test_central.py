@@ -170,7 +170,7 @@ class TestLedger:
         again = lapwing("ledger", "budget.json", "--epsilon", "9", *PROMISE[2:])
         assert again.code != 0
         changed = lapwing("ledger", "budget.json", "--epsilon", "9")
-        assert changed.code == 2 and "a budget is set once" in changed.complaint
+        assert changed.code == 2 and "its budget is fixed" in changed.complaint
         unsaid = lapwing("ledger", "new.json", "--epsilon", "1")
         assert unsaid.code == 2 and "--neighbors" in unsaid.complaint
 
@@ -292,10 +292,7 @@ class TestBounds:
         entry = done("ledger", "budget.json", "--json").document["ledger"]["entries"][0]
         assert entry["name"] == "bounds" and entry["loss"]["epsilon"] == "1"
         shown = done("bounds", "ages.csv", *self.asked).out
-        assert (
-            f"--low 0 --high {said['high']:g}" in shown
-            and "add this cost to your own records" in shown
-        )
+        assert f"--low 0 --high {said['high']:g}" in shown and "record this cost yourself" in shown
 
     def test_too_few_rows_are_a_clear_answer(self, done: Program, tmp_path: Path) -> None:
         (tmp_path / "few.csv").write_text("age\n31\n\n45\nnan\n")
@@ -407,7 +404,7 @@ def test_a_payment_for_rounds_can_be_followed_once(
         assert f"{number + 1} of 10 rounds" in text
         if number == 0:
             first.mechanism.following(first, counts[:1], counts[1], ledger=ledger)
-    with pytest.raises(BudgetError, match="second time"):
+    with pytest.raises(BudgetError, match="drawn twice"):
         first.mechanism.following(first, counts[:1], counts[1], ledger=ledger)
 
 
@@ -422,7 +419,7 @@ def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
     for _ in range(3):
         lw.release([1.0], lw.Interval(0, 1, bins=1024), ledger=file, **promise)
     shown = " ".join(done("ledger", "normal.json").out.split())
-    assert "epsilon = 0.8007" in shown and "mu is 0.1925" in shown and "by squares" in shown
+    assert "epsilon = 0.8007" in shown and "the total is 0.1925" in shown and "by squares" in shown
     pure = lw.Ledger(budget).spend("pure", lw.Guarantee(1, 0, "replace-one", "central"))
     (tmp_path / "pure.json").write_text(json.dumps(pure.to_document()))
     assert "why" not in done("ledger", "pure.json").out
@@ -434,7 +431,7 @@ def test_a_tight_ledger_is_made_and_says_so(done: Program, lapwing: Program) -> 
     shown = done("ledger", "tight.json", "--json").document["ledger"]
     assert shown["composition"] == "numerical"
     refused = lapwing("ledger", "tight.json", "--tight")
-    assert refused.code == 2 and "a budget is set once" in refused.complaint
+    assert refused.code == 2 and "its budget is fixed" in refused.complaint
 
 
 def test_two_releases_are_compared(data: np.ndarray, done: Program) -> None:

@@ -177,7 +177,7 @@ def test_an_option_of_one_value_is_typed_once() -> None:
         values = [] if one.is_flag else ["1"] * one.nargs
         for flags in ([one.opts[0], one.opts[-1]], [one.opts[0], *one.secondary_opts[:1]]):
             twice = [word for flag in (flags * 2)[:2] for word in (flag, *values)]
-            with pytest.raises(ArgumentError, match="must be typed once, got it"):
+            with pytest.raises(ArgumentError, match="must be given once, got"):
                 commands[name].make_context(name, [*words, *twice])
 
 
@@ -187,8 +187,8 @@ def test_a_second_label_column_is_not_dropped_in_silence(
     """Nothing is read or drawn: the files need not even be there."""
     words = ["randomize", "survey.json", "people.csv", "-o", str(tmp_path / "reports.parquet")]
     assert main([*words, "--by", "country", "--by", "month"]) == 2
-    assert "--by must be typed once, got it 2 times" in capsys.readouterr().err
+    assert "--by must be given once, got 2 times" in capsys.readouterr().err
     assert main([*words, "-c", "age", "--column", "weight", "--json"]) == 2
-    assert "--column must be typed once" in capsys.readouterr().out
+    assert "--column must be given once" in capsys.readouterr().out
     assert main([*words, "--by", "country", "--by", "month", "--help"]) == 0
     assert not list(tmp_path.iterdir())

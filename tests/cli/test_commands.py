@@ -179,7 +179,7 @@ def test_a_run_of_randomize_promises_nothing_of_the_next(
         out = lapwing("randomize", "s.json", values, "-c", "x", "-o", output).out
         assert "together" not in out and "epsilon = 0.5, pure" in out
         drawn = {"round": "permanent rounds", "report": "reports"}[remembered]
-        assert f"draws other {drawn} and costs each person epsilon = 0.5 again" in out
+        assert f"draws new {drawn} and costs each person epsilon = 0.5 again" in out
     survey = lw.Survey.load(tmp_path / "s.json")
     assert "together: epsilon" in str(survey.guarantee)
     # The same people again: nothing of the first run is used.
@@ -298,7 +298,7 @@ def test_a_count_that_is_none_is_refused_by_row(
     run = lapwing(
         "simulate", "survey.json", "counts.csv", "--count-column", "count", "-o", "t.json"
     )
-    assert run.code == 3 and "must hold at least one person" in run.complaint
+    assert run.code == 3 and "must contain at least one person" in run.complaint
     assert not Path("t.json").exists()
 
 

@@ -177,7 +177,7 @@ def test_what_plain_numbers_count_as_is_said_once_for_a_file(done: Program, tmp_
     parquet.write_table(minutes, tmp_path / "minutes.parquet")
     run = done("randomize", "new.json", "minutes.parquet", "-o", "r.lwr")
     (line,) = run.err.splitlines()
-    assert line.endswith("'minute' holds plain numbers. They count as seconds since midnight")
+    assert line.endswith("'minute' contains plain numbers. They are read as seconds since midnight")
 
 
 def test_an_iteration_that_stops_early_warns(

@@ -94,7 +94,7 @@ def test_an_error_about_a_comma_names_the_option(
     lapwing: Program, survey: Survey, file: str, more: tuple[str, ...]
 ) -> None:
     run = lapwing("randomize", "survey.json", file, *more, "-o", "out.lwr")
-    assert run.code in (3, 4) and "say --decimal ," in run.complaint and "row 1" in run.complaint
+    assert run.code in (3, 4) and "use --decimal ," in run.complaint and "row 1" in run.complaint
 
 
 @pytest.mark.parametrize("cell", ["1.500,5", "1.5", "1,5,0", ",", "1_5"])

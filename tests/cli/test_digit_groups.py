@@ -133,8 +133,8 @@ def test_every_command_reads_them(
     ("more", "said"),
     [
         (("--thousands", ";"), "--thousands must be"),
-        (("--thousands", ",", "--decimal", ","), "must be two marks, both are ,"),
-        (("--thousands", ".", "--decimal", "."), "say --decimal=','"),
+        (("--thousands", ",", "--decimal", ","), "must be different marks, but both are ,"),
+        (("--thousands", ".", "--decimal", "."), "use --decimal=','"),
     ],
 )
 def test_marks_that_cannot_be_are_refused(
@@ -159,7 +159,7 @@ def test_python_reads_them_in_files_and_in_memory(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('x\n"$1,234"\n7\n')
     stored = lw.engines.arrow.summarize(tmp_path / "t.csv", domain, reading=reading)
     assert stored == held
-    with pytest.raises(ArgumentError, match="two marks"):
+    with pytest.raises(ArgumentError, match="different marks"):
         Reading(thousands=",", decimal=",")
 
 

@@ -82,13 +82,13 @@ DOMAIN = ("--low", "0", "--high", "10", "--bins", "20")
 @pytest.mark.parametrize(
     ("content", "encoding", "code", "said"),
     [
-        (b"x\n1\n", "klingon", 2, "--encoding must be an encoding of text that Python knows"),
+        (b"x\n1\n", "klingon", 2, "--encoding must be a text encoding that Python knows"),
         (b"x\n1\n", "rot13", 2, "--encoding must be"),
         (b"x\n1\n", "base64", 2, "--encoding must be"),
         (b"x\n1\n", "a\0b", 2, "--encoding must be"),
         (b"x\n1\n2\n", "utf-16", 4, "must be text in the encoding utf-16"),
         *[
-            ("größe\n1\n".encode("cp1252"), named, 4, "Name its encoding (--encoding)")
+            ("größe\n1\n".encode("cp1252"), named, 4, "Give its encoding (--encoding)")
             for named in (None, "ascii")
         ],
         *[
@@ -97,7 +97,7 @@ DOMAIN = ("--low", "0", "--high", "10", "--bins", "20")
             for written in ("utf-16-le", "utf-16-be")
             for named in (None, "utf-16")
         ],
-        ("x\r\n1\r\n".encode("utf-16"), "cp1252", 4, "bytes of zero"),
+        ("x\r\n1\r\n".encode("utf-16"), "cp1252", 4, "zero bytes"),
     ],
 )
 def test_a_wrong_encoding_is_refused(

@@ -137,12 +137,12 @@ def test_times_of_day_on_a_circle(done: Program, lapwing: Program, tmp_path: Pat
         found = done("compare", "result.json", *truth, "--json").document["distances"]
         assert found["wasserstein on the circle"]["unit"] == "seconds"
         assert found["wasserstein on the circle"]["value"] < 900
-        assert found["error of the mean direction, the shorter way round"]["value"] < 900
+        assert found["error of the mean direction, the shorter way around"]["value"] < 900
         assert "error of the deciles" not in found and "error of the variance" not in found
         asked = ("answer", "result.json", "--quantile", "0.5")
         assert "needs --start" in lapwing(*asked).complaint
         assert "counted from 12:00" in done(*asked, "--start", "12:00").out
-        assert "--start is for" not in lapwing(*asked, "--start", "noon").complaint
+        assert "--start is only for" not in lapwing(*asked, "--start", "noon").complaint
         assert found["wasserstein"]["value"] >= found["wasserstein on the circle"]["value"]
 
 

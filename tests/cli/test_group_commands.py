@@ -127,16 +127,16 @@ def test_one_segment_is_decoded_and_all_are_merged(
 
     tallies["north"].save("north.json")
     for words, complaint in [
-        (("decode", "survey.json", "tally.json"), "Name one with --segment, of north"),
+        (("decode", "survey.json", "tally.json"), "Choose one with --segment: north"),
         (("decode", "survey.json", "tally.json", "--segment", "noth"), "did you mean north?"),
         (("decode", "survey.json", "north.json", "--segment", "north"), "has no segments"),
     ]:
         run = lapwing(*words)
         assert run.code == 2 and complaint in run.complaint
     run = lapwing("merge", "north.json", "tally.json", "-o", "sum.json")
-    assert run.code == 4 and "some of them hold segments and some do not" in run.complaint
+    assert run.code == 4 and "some have segments and some do not" in run.complaint
     run = lapwing("merge", "tally.json", "north.json", "-o", "sum.json")
-    assert run.code == 4 and "some of them hold segments and some do not" in run.complaint
+    assert run.code == 4 and "some have segments and some do not" in run.complaint
 
 
 def test_groups_may_be_numbers_or_days_but_no_fractions(
@@ -388,5 +388,5 @@ def test_two_columns_of_labels_are_one_segment_for_each_pair(
         in lapwing("tally", "survey.json", "reports", *twice).complaint
     )
     made = ("randomize", "survey.json", "values", "-c", "age", "--by", "country", "--by", "month")
-    assert "--by must be typed once" in lapwing(*made, "-o", "both").complaint
+    assert "--by must be given once" in lapwing(*made, "-o", "both").complaint
     assert not Path("both").exists() and not Path(".both.unpublished").exists()

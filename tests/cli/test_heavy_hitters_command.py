@@ -57,7 +57,7 @@ def test_few_hashes_are_a_distribution(done: Program, words: Path) -> None:
         len(run.document["shares"]) == run.document["labels"] == 64
         and run.document["shares"][0]["share"] > 0.3
     )
-    assert "texts by the first 6 bits" in done("verify", "few.json").out
+    assert "strings by the first 6 bits" in done("verify", "few.json").out
     result = Distribution.from_json((words / "few-result.json").read_text())
     assert len(result.sample(10, rng=1)) == 10
     assert result.share("lapwing") == run.document["shares"][0]["share"]

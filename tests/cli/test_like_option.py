@@ -139,7 +139,7 @@ def test_a_result_on_other_bins_is_refused(tmp_path: Path, what: str) -> None:
     other = OTHERS[what]
     result = lw.Distribution.of_counts(np.ones(other.size, dtype=int), other)
     (tmp_path / "r.json").write_text(result.to_json())
-    with pytest.raises(MismatchError, match=r"r\.json must be on the domain that is asked about"):
+    with pytest.raises(MismatchError, match=r"r\.json must have the domain asked about"):
         LikeOptions(like=tmp_path / "r.json").masses(LINE, Output())
 
 
@@ -198,12 +198,12 @@ def series_in(folder: Path) -> None:
     [
         (4, "24 bins", (*ASK[:5], "24", *ASK[6:], "--like", "last.json")),
         (4, "a, b, c", ("--categories", "a,b,c", "--epsilon", "1", "--like", "last.json")),
-        (4, "It is a series", (*ASK, "--like", "series.json")),
-        (4, "It is a survey", (*ASK, "--like", "survey.json")),
+        (4, "it is a series", (*ASK, "--like", "series.json")),
+        (4, "it is a survey", (*ASK, "--like", "survey.json")),
         (4, "broken.json", (*ASK, "--like", "broken.json")),
         (4, "empty.csv is empty", (*ASK, "--like", "empty.csv")),
         (3, "header.csv", (*ASK, "--like", "header.csv")),
-        (3, "must hold at least one", (*ASK, "--like", "none.csv", "--missing", "bin")),
+        (3, "must contain at least one", (*ASK, "--like", "none.csv", "--missing", "bin")),
         (3, "row 2", (*ASK, "--like", "words.csv")),
         (7, "no.json", (*ASK, "--like", "no.json")),
         (7, "no.csv", (*ASK, "--like", "no.csv")),
@@ -212,12 +212,12 @@ def series_in(folder: Path) -> None:
         (2, "has no column 'n'", (*ASK, "--like", "counts.csv", "--count-column", "n")),
         (
             2,
-            "values alongside",
+            "values besides",
             (*ASK, "--like", "words.csv", "--count-column", "age"),
         ),
         (
             2,
-            "--column and --count-column must be two",
+            "--column and --count-column must be different",
             (*ASK, "--like", "values.csv", "-c", "age", "--count-column", "age"),
         ),
         (2, "Add --like", (*ASK, "-c", "age")),
@@ -226,8 +226,8 @@ def series_in(folder: Path) -> None:
         (2, "--decimal describes the table", (*ASK, "--decimal", ",")),
         (2, "--texts describes the table", (*ASK, "--texts", "days")),
         (2, "--column is for a table", (*ASK, "--like", "last.json", "-c", "age")),
-        (2, "Leave --kind out", (*ASK, "--like", "last.json", "--kind", "smooth")),
-        (2, "and --like out", (*ASK, "--like", "last.json", "--change", "0.1")),
+        (2, "Leave out --kind", (*ASK, "--like", "last.json", "--kind", "smooth")),
+        (2, "and --like", (*ASK, "--like", "last.json", "--change", "0.1")),
         (
             2,
             "at most 262144",
@@ -260,7 +260,7 @@ def test_bad_input_is_refused_in_a_line(
     [
         ("--like goes with", ("--randomizer", "square-wave", *ASK)),
         (
-            "what is recommended here is",
+            "is recommended here",
             ("--randomizer", "recommended", *ASK[:5], "3", *ASK[6:]),
         ),
     ],

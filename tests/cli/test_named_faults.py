@@ -27,18 +27,20 @@ def domain(done: Program) -> None:
         (
             "id|x\n1|2\n3|4\n",
             4,
-            "a.csv has | in its first line. Fields must end at a comma, a semicolon or a tab. "
+            "a.csv has | in its first line. Fields must be separated by commas, semicolons or "
+            "tabs. "
             "Convert it",
         ),
         (
             "id, x\n1, 2\n3, 4\n",
             2,
-            "a.csv has no column 'x' in its first line, but ' x', with spaces. Name it so",
+            "a.csv has no column 'x' in its first line, but it has ' x', with spaces. Use that "
+            "name",
         ),
         (
             "sep=;\nid;x\n1;2\n",
             4,
-            "a.csv begins with a line for Excel (sep=). Delete this line",
+            "a.csv begins with a line for Excel (sep=). Delete that line",
         ),
         (
             "# export\nid,x\n1,2\n",
@@ -70,14 +72,14 @@ def test_a_folder(lapwing: Program, tmp_path: Path) -> None:
     )
     assert made.code == 2
     assert made.complaint == (
-        "release one file, and parts is a folder. Count its tables first: lapwing count parts"
+        "release takes one file, but parts is a folder. Count its tables first: lapwing count parts"
     )
 
 
 def test_labels_with_commas(lapwing: Program) -> None:
     labels = "$0 - $24,999,$25,000 - $49,999,$50,999"
     made = lapwing("new", "--domain-only", "--categories", labels, "-o", "e.json")
-    assert made.code == 3 and "need a file, one on each line: --categories file:" in made.complaint
+    assert made.code == 3 and "in a file, one per line: --categories file:" in made.complaint
 
 
 def test_durations() -> None:

@@ -28,8 +28,8 @@ def test_the_notice_of_a_new_survey_comes_from_a_file(
         ('{"question": "a\\nb"}', 2, "question must be 1 to 1000 printable"),
         ('{"measured_in": "a long unit of minutes"}', 2, "measured_in must be 1 to 20"),
         ('{"link": "x"}', 4, "unknown key"),
-        ("{}", 4, "must hold a string for one or more"),
-        ('{"question": null}', 4, "must hold a string for one or more"),
+        ("{}", 4, "must contain a string for one or more"),
+        ('{"question": null}', 4, "must contain a string for one or more"),
         ("How long?", 4, "notice.json"),
     ):
         (tmp_path / "notice.json").write_text(text)

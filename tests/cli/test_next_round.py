@@ -66,7 +66,7 @@ def test_a_round_is_drawn_once(rounds: Path, done: Program, lapwing: Program) ->
     again = lapwing(
         "release", "--next-round", "one.json", "0.lws", "1.lws", *LEDGER, "-o", "again.json"
     )
-    assert again.code == 5 and "drawn a second time" in again.complaint
+    assert again.code == 5 and "drawn twice" in again.complaint
     assert listing(rounds) == before
 
 

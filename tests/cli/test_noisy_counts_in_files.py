@@ -55,7 +55,7 @@ def test_labels_and_dates_are_read(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_clipped_counts_warn_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
     assert read(BINS.replace("101.4", "0"), *NOISE) == 0
-    assert "their maker clipped the counts" in " ".join(capsys.readouterr().err.split())
+    assert "the counts were clipped" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_clipped_counts_warn_on_the_screen(capsys: pytest.CaptureFixture[str]) -
         (BINS, ("--noise-scale", "2"), "Add --noise"),
         (BINS, ("--noise", "normal", "--noise-scale", "2"), "--noise must be one of laplace"),
         (BINS, ("--noise", "laplace", "--noise-scale", "0"), "--noise-scale must be from 0.01"),
-        (BINS, (*NOISE, "--by", "city"), "Leave --by out"),
+        (BINS, (*NOISE, "--by", "city"), "Leave out --by"),
         (BINS, (*NOISE, "--epsilon", "1"), "--neighbors"),
-        (BINS.replace("40,65", "41,65"), NOISE, "--counts must have bins that touch"),
+        (BINS.replace("40,65", "41,65"), NOISE, "--counts must have adjacent bins"),
         (BINS.replace("288.7", "many"), NOISE, "--counts must have numbers in its last column"),
         ("count\n1\n2\n", NOISE, "--counts must be a CSV"),
-        (BINS.partition("\n")[2], NOISE, "--counts must be a CSV with a line of names"),
+        (BINS.partition("\n")[2], NOISE, "--counts must be a CSV with a header line"),
         (BINS.replace("288.7", "2_88.7"), NOISE, "--counts must have numbers in its last column"),
         (BINS.replace("288.7", "\u0662.7"), NOISE, "--counts must have numbers in its last column"),
         (BINS.replace("288.7", "1e308"), NOISE, "--counts must be below"),
@@ -90,6 +90,6 @@ def test_what_cannot_be_read_is_one_sentence(
 
 def test_the_noise_is_that_of_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["release", "data.csv", *NOISE, "-o", "made.json"]) == 2
-    assert "is that of --counts. Add --counts" in capsys.readouterr().err
+    assert "applies only to --counts. Add --counts" in capsys.readouterr().err
     assert main(["release", "-o", "made.json"]) == 2
     assert "missing argument 'DATA'" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from tests.cli.running import Program
 
 ROWS = [f"{number},{number % 100}" for number in range(300)]
 
-COMMAS = "where its numbers have commas, say --decimal , (as in 1,5) or --thousands , (as in 1,234)"
+COMMAS = "If its numbers have commas, use --decimal , (as in 1,5) or --thousands , (as in 1,234)"
 """The end of a message."""
 
 
@@ -62,7 +62,7 @@ def test_a_quote_that_never_ends_is_refused_before_anything_is_paid(
     )
     assert made.code == 4
     assert made.complaint == (
-        f"{name} must end every quotation mark that it begins, that in row {row} never ends. All "
+        f"{name} must close every quotation mark, but the one in row {row} is never closed. All "
         "rows after it would be one cell. Correct the file"
     )
     assert (tmp_path / "b.json").read_bytes() == before and not (tmp_path / "r.json").exists()
@@ -80,8 +80,8 @@ def test_a_quote_before_other_columns_is_not_taken_for_decimal_commas(
     made = lapwing("count", "a.csv", "-c", "x", "--domain", "d.json", "-o", "a.lws", "-q")
     assert made.code == 4
     assert made.complaint == (
-        f"a.csv must have as many fields in every line as in its first, but row {row} has not. One "
-        "of its cells goes on in the next line: a quotation mark may never end. Correct the file"
+        f"a.csv must have as many fields in every line as in its first, but row {row} does not. A "
+        "cell continues on the next line, so a quotation mark may be unclosed. Correct the file"
     )
 
 
@@ -106,7 +106,7 @@ def test_a_quote_that_never_ends_on_standard_input(
 
     monkeypatch.setattr(sys, "stdin", Input())
     made = lapwing("count", "-", "-c", "x", "--domain", "d.json", "-o", "c.lws", "-q")
-    assert made.code == 4 and "standard input must end every quotation mark" in made.complaint
+    assert made.code == 4 and "standard input must close every quotation mark" in made.complaint
 
 
 def test_a_quote_before_more_than_a_block(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_rows_within_the_quotes_of_another_column_are_told_of(
         (tmp_path / name).write_bytes(gzip.compress(content) if way == "packed" else content)
     made = done("count", name, "-c", "x", "--domain", "d.json", "-o", "c.lws")
     label = "standard input" if name == "-" else name
-    said = f"{lost} rows of {label} seem to be within quotation marks, and are not read"
+    said = f"{lost} rows of {label} seem to be inside quotation marks, so they are not read"
     assert (said in made.err) == bool(lost) and ("quotation" in made.err) == bool(lost)
     assert ExactCounts.load(tmp_path / "c.lws").people == 300 - lost
 
@@ -192,7 +192,7 @@ def test_a_first_quote_far_down_is_looked_at(tmp_path: Path) -> None:
     rows = [f"{number},note,{number % 100}" for number in range(CSV_BLOCK // 8)]
     rows[-20], rows[-12] = '1,"note,1', '1,note",1'
     (tmp_path / "a.csv").write_text("id,note,x\n" + "\n".join(rows) + "\n")
-    with pytest.warns(RowsWarning, match="^8 rows of a.csv seem to be within quotation marks"):
+    with pytest.warns(RowsWarning, match="^8 rows of a.csv seem to be inside quotation marks"):
         read = sum(len(one) for one in open_table(tmp_path / "a.csv").batches(["x"]))
     assert read == len(rows) - 8
     rows[-20], rows[-12] = '1,"note",1', '1,"no\nte",1'

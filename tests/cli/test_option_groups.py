@@ -166,13 +166,13 @@ NAMES = {"first": "--first", "second": "--set", "third": "THIRD"}
         (
             Rule("first", "is odd", excludes=("third", "second")),
             ["first", "third"],
-            "Leave THIRD out",
+            "Leave out THIRD",
         ),
         (Rule("first", "is odd", only=("second",)), ["second", "first", "output", "force"], None),
         (
             Rule("first", "is odd", only=()),
             ["second", "first", "third"],
-            "Leave --set and THIRD out",
+            "Leave out --set and THIRD",
         ),
     ],
 )

@@ -41,7 +41,7 @@ def test_questions_are_refused_for_pairs(done: Program, lapwing: Program) -> Non
         )
     pair = ("--domain", "x.json", "--domain", "y.json", "--epsilon", "1", "--users", "9000")
     refused = lapwing("recommend", *pair, "--ask", "quantile 0.5 of x given y above 2")
-    assert refused.code == 2 and "--ask is about one attribute" in refused.err
+    assert refused.code == 2 and "--ask is for one attribute" in refused.err
 
 
 def test_people_needed(done: Program) -> None:
@@ -130,14 +130,14 @@ def test_a_recommended_survey_runs_to_its_answer(done: Program, ages: object) ->
         (2, "users must be a whole number from 1 to", (*ASK, "--users", "0")),
         (2, "error must be a number between 0 and 1", (*ASK, "--error", "0")),
         (2, "error must be a number between 0 and 1", (*ASK, "--error", "-1")),
-        (2, "The least that is predicted here is", (*ASK, "--error", "1e-9")),
+        (2, "The smallest predicted error is", (*ASK, "--error", "1e-9")),
         (2, "give --users", ASK),
-        (2, "Leave --users out", (*ASK, "--users", "9", "--error", "0.1")),
+        (2, "Leave out --users", (*ASK, "--users", "9", "--error", "0.1")),
         (2, "--distance must be one of wasserstein", (*ASK, "--users", "9", "--distance", "l7")),
         (2, "kind must be", (*ASK, "--users", "9", "--kind", "rough")),
         (5, "epsilon must be", ("--integers", "0", "9", "--epsilon", "25", "--users", "9")),
         (5, "epsilon must be", ("--integers", "0", "9", "--epsilon", "0", "--users", "9")),
-        (2, "--domain must name a file", ("--epsilon", "1", "--users", "9")),
+        (2, "--domain must name a survey file", ("--epsilon", "1", "--users", "9")),
         (
             3,
             "--low must be less than --high",

@@ -52,7 +52,7 @@ def test_what_was_not_asked_is_refused(done: Program, lapwing: Program) -> None:
     released(done, "q.json", "--ask", "mean")
     for words, said in (
         (("answer", "q.json", "--ask", "share above 3"), "It answers 'mean'"),
-        (("answer", "q.json", "--quantile", "0.5"), "Use --ask and one of 'mean'"),
+        (("answer", "q.json", "--quantile", "0.5"), "Use --ask with one of 'mean'"),
         (("release", "v.csv", "--shares", "1", "-o", "r.json", *DOMAIN, *PROMISE), "--shares"),
     ):
         refused = lapwing(*words)
@@ -87,3 +87,18 @@ def test_a_dry_run_says_the_error_of_each_answer(done: Program, tmp_path: Path) 
     errors = document["expected_error"]["questions"]
     assert errors.keys() == {"mean", "share above 50", "quantile 0.5"}
     assert "percentage points" in done(*run).out and not (tmp_path / "q.json").exists()
+
+
+def test_answers_are_about_the_population_where_they_can_be(
+    done: Program, lapwing: Program
+) -> None:
+    released(done, "q.json", *ASKED)
+    ask = ("answer", "q.json", "--ask", "share above 50", "--json")
+    (here,) = done(*ask).document["answers"]
+    (there,) = done(*ask, "--target", "population").document["answers"]
+    assert there["about"] == "the population" and there["low"] < here["low"] < here["high"]
+    assert here["high"] < there["high"] and here["value"] == there["value"]
+    text = done(*ask[:-1], "--target", "population").out
+    assert "each about the population" in text
+    refused = lapwing("answer", "q.json", "--ask", "mean", "--target", "population")
+    assert refused.code and "must be 'empirical' for a mean" in refused.err

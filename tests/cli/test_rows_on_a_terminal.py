@@ -16,7 +16,7 @@ from tests.cli.test_console import environment
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
 RELEASE = ("release", "x.csv", "--domain", "minutes.json", *PROMISE, "-o", "out.json")
-QUESTION = "Most rows have no value in the range. Go on? [y/N]"
+QUESTION = "Most rows have no value in the range. Continue? [y/N]"
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def on_a_terminal(folder: Path, *arguments: str, answer: str) -> tuple[int, str]
 
 def test_most_rows_without_a_value_ask_on_a_terminal(column: Path, tmp_path: Path) -> None:
     code, shown = on_a_terminal(tmp_path, *RELEASE, "-c", "x", answer="\n")
-    assert code == 3 and QUESTION in shown and "Nothing was written or paid" in shown
+    assert code == 3 and QUESTION in shown and "Nothing was written or charged" in shown
     assert (
         "of 100 rows: 1 missing, 18 unreadable (the first in row 83 of x.csv), 80 outside" in shown
     )

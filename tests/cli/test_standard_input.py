@@ -98,7 +98,7 @@ def test_a_truth_may_stand_there(
         (b"", "is empty", 4),
         (b"PAR1....", "It is Parquet", 2),
         (b"\x1f\x8b\x08", "packed by gzip", 2),
-        (b"LAPWING-SECRET\n\0", "It is a file of exact counts", 2),
+        (b"LAPWING-SECRET\n\0", "it is a file of exact counts", 2),
         (b"age\n1\n\xff\n", "row 2", 3),
         (b"1\n2\n", "--no-header", 4),
     ],

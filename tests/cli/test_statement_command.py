@@ -14,7 +14,7 @@ def test_the_command(lapwing: Program, done: Program, tmp_path):
     both = ("verify", "age.json", "--rounds", "2", "--also", "page.json")
     found = done(*both, "--budget", "3", "--output", "told.md", "--json").document["person"]
     assert found["surveys"][0]["epsilon"] == "1"
-    assert (tmp_path / "told.md").read_text().startswith("# What your reports can tell")
+    assert (tmp_path / "told.md").read_text().startswith("# What your reports can reveal")
     done(*both, "--budget", "3", "--output", "told.json")
     assert json.loads((tmp_path / "told.json").read_text()) == found
     assert lapwing(*both, "--budget", "1").code == 5

@@ -21,7 +21,7 @@ def test_segments_and_memory_are_part_of_the_survey(lapwing: Program, tmp_path: 
     assert survey.answers == "remembered report"
     assert made.document["survey"] == survey.to_document()
     shown = lapwing("new", "-o", path, "--force", *NEW, *LABELS, *parts).out
-    assert "north, south. Shown from 50 reports each" in " ".join(shown.split())
+    assert "north, south. Each is shown from 50 reports on" in " ".join(shown.split())
     assert "remembered" in shown
 
 

@@ -73,9 +73,9 @@ def test_a_release_and_its_payment_name_the_unit(done: Program, tmp_path: Path) 
     assert "protects" in said and "who (at most 2 rows)" in said and "one row" not in said
     rows = ("release", "a.csv", "--domain", "ages.json", "-c", "age", "--epsilon", "0.1")
     warned = done(*rows, *PROMISE[-2:], "-o", "rows.json", "--ledger", "budget.json").err
-    assert "protects one row, and others of this ledger do not" in " ".join(warned.split())
+    assert "protects one row, but others in this ledger do not" in " ".join(warned.split())
     said = " ".join(done("ledger", "budget.json").out.split())
-    assert "one row" in said and "each payment by row counts once for each row" in said
+    assert "one row" in said and "each payment by row counts once per row" in said
     first, second = lw.Ledger.load(tmp_path / "budget.json").entries
     assert first.guarantee.unit == PrivacyUnit("who", 2) and second.guarantee.unit is None
     tried = done(*given, "--dry-run", "1000", "--json").document

@@ -19,7 +19,7 @@ RELATION = ("--neighbors", "replace-one")
     ("code", "says", "arguments"),
     [
         (2, "give one of --epsilon, --mu and --rho", RELATION),
-        (2, "Leave --mu out", (*RELATION, "--epsilon", "1", "--mu", "1")),
+        (2, "Leave out --mu", (*RELATION, "--epsilon", "1", "--mu", "1")),
         (2, "did you mean replace-one?", ("--neighbors", "replace-on", "--epsilon", "1")),
         (5, "--mu must be greater than 0 and at most 24, got -1", (*RELATION, "--mu", "-1")),
         (5, "--rho must be greater than 0 and at most 24, got 0", (*RELATION, "--rho", "0")),

@@ -19,8 +19,8 @@ SAID = {
     # How the cells of some rows are written, and what the screen says of them.
     "unreadable": (",{row},north,7", "unreadable"),
     "outside": (",900,north,{row}", "outside 0 to 100"),
-    "elsewhere": (",{row},Lima,{row}", "in none of the segments"),
-    "alike": (",{row},North,{row}", "equal a label except for"),
+    "elsewhere": (",{row},Lima,{row}", "in no listed segment"),
+    "alike": (",{row},North,{row}", "differ from a label only by"),
     "nobody": ("{row},5,north,", "without a unit, left out"),
     "lines": (',"5\n6\n7\n8\n9",north,{row}', "line ends in a cell"),
 }

@@ -93,8 +93,8 @@ def test_a_file_of_tallies_by_week_is_a_series(lapwing: Program, tmp_path: Path)
     run = lapwing("series", "survey.json", "t.json", "-o", "series.json")
     assert run.code == 0 and "2022-W03 to 2023-W52" in run.out and run.out.count("nobody") == 2
     assert run.err == (
-        "lapwing: warning: 30 reports are left out: they belong to no week, or to weeks with fewer "
-        "reports than --segment-minimum of lapwing tally\n"
+        "lapwing: warning: 30 reports are left out: they have no week, or their week has fewer "
+        "reports than lapwing tally --segment-minimum\n"
     )
     assert lapwing("plot", "series.json", "-o", "series.svg").code == 0
     assert len(lw.Series.load(tmp_path / "series.json").weeks) == 105
@@ -102,4 +102,4 @@ def test_a_file_of_tallies_by_week_is_a_series(lapwing: Program, tmp_path: Path)
     assert len(one.document["weeks"]) == 1
     by = ["north"] * 300 + ["south"] * 300
     (tmp_path / "t.json").write_text(SURVEY.tally(reports, by=by, minimum=100).to_json())
-    assert "Name one with --segment" in lapwing("series", "survey.json", "t.json").err
+    assert "Choose one with --segment" in lapwing("series", "survey.json", "t.json").err

@@ -59,7 +59,7 @@ def test_missing_values_are_asked_by_name(done: Program, name: str) -> None:
 
 def test_the_tallies_of_segments_are_decoded_one_by_one() -> None:
     tallies = lw.load("tallies.json")
-    with pytest.raises(lw.LapwingError, match="Take the tally of one segment"):
+    with pytest.raises(lw.LapwingError, match="Use the tally of one segment"):
         SURVEY.decode(tallies)
 
 

@@ -211,7 +211,7 @@ def test_a_memoized_report_answers_no_other_question(
     device.answer(first, 40, epoch="one")
     for other in (replace(first, question="How long, in s?"), replace(first, measured_in="s")):
         spent = device.ledger.spent
-        with pytest.raises(MismatchError, match="needs a new survey"):
+        with pytest.raises(MismatchError, match="in a new survey"):
             device.answer(other, 0.04, epoch="two", text=other.text_fingerprint)
         assert len(device.batches()) == 1 and device.ledger.spent == spent
     renamed = replace(first, owner="Another office")

@@ -196,5 +196,5 @@ def test_epochs(collector: SmallCollector) -> None:
 )
 def test_what_lists_no_epochs_is_no_collector(collector: SmallCollector, document: bytes) -> None:
     collector.documents[f"/v1/surveys/{AGE.fingerprint}/epochs"] = document
-    with pytest.raises(CollectorError, match="does not list epochs"):
+    with pytest.raises(CollectorError, match="lists no epochs"):
         CollectorAddress(collector.url).epochs(AGE)

@@ -71,7 +71,7 @@ def test_a_changed_pair_is_refused_where_that_is_asked_for(tmp_path: Path) -> No
     device = Device.open(tmp_path, epsilon_cap=4, budget=9, on_change="refuse")
     device.answer(kept, {"ms": 800, "hour": "09:00"}, epoch="1")
     assert device.answer(kept, (800, "09:30"), epoch="2").charged is None
-    with pytest.raises(PrivacyError, match="is not the first one"):
+    with pytest.raises(PrivacyError, match="differs from the first one"):
         device.answer(kept, (800, "11:00"), epoch="3")
 
 

@@ -115,10 +115,10 @@ def test_an_authority_of_ones_own_is_named(
             # The server has a survey, and no tokens.
             assert main(["collector", "tokens", url]) == 7
             said = capsys.readouterr().err
-            assert ("not trusted" in said) != trusted == ("does not list tokens" in said)
+            assert ("not trusted" in said) != trusted == ("lists no tokens" in said)
     for wrong in ("absent.pem", "empty.pem"):
         (tmp_path / "empty.pem").write_text("")
-        with pytest.raises(ArgumentError, match=f"certificates in PEM, but '{wrong}'"):
+        with pytest.raises(ArgumentError, match=f"PEM file of certificates, but '{wrong}'"):
             CollectorAddress(url, ca_file=tmp_path / wrong).survey(COLOR.fingerprint)
 
 

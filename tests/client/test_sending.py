@@ -345,7 +345,7 @@ def test_a_foreign_answer_that_names_the_batch_settles_nothing(
     collector.replies.append(Reply(status, headers=headers, body=json.dumps(said).encode()))
     made = device.send(collector.url, patience=Patience(1))
     assert (made.stored, made.refused, made.waiting) == (0, 0, 1)
-    assert made.problems == (f"{collector.url} does not answer as a collector",)
+    assert made.problems == (f"{collector.url} does not answer like a collector",)
     # The collector's own, even of a later version that says more.
     own = {"batch": said["batch"] or device.batches()[0].id, "reports": 1, "more": 1}
     body = json.dumps({**own, "state": "already stored"}).encode()

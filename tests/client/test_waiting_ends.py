@@ -303,7 +303,7 @@ def test_an_epoch_that_asks_another_text_is_known_before_the_payment(
         device = Device.open(tmp_path, epsilon_cap=1, budget=9)
         device.epochs(collector.url, AGE)
         if refused:
-            with pytest.raises(MismatchError, match="asks another text"):
+            with pytest.raises(MismatchError, match="asks a different text"):
                 device.answer(AGE, 4, epoch="w1")
         else:
             device.answer(AGE, 4, epoch="w0")
@@ -316,7 +316,7 @@ def test_a_survey_of_invited_people_needs_a_token_before_the_payment(
     listing(collector, invited=True)
     device = Device.open(tmp_path, epsilon_cap=1, budget=9)
     device.epochs(collector.url, AGE)
-    with pytest.raises(ArgumentError, match="of invited people only"):
+    with pytest.raises(ArgumentError, match="from invited people only"):
         device.answer(AGE, 4, epoch="w3")
     for wrong in ("", "lwu_short", TOKEN + "a", "lwa_" + 43 * "a", f"{TOKEN}\n", 7):
         with pytest.raises(ArgumentError, match="lwu_ and 43 more"):

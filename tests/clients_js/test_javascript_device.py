@@ -349,7 +349,7 @@ def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
         ["survey", "../metrics"], ["epochs", "color"],
     )  # fmt: skip
     assert right["fingerprint"] == color.fingerprint and listed == epochs
-    assert other["error"] == "FormatError" and "was asked for" in other["message"]
+    assert other["error"] == "FormatError" and "was requested" in other["message"]
     assert absent["error"] == "LapwingError" and wrong["error"] == "ArgumentError"
     assert all(not {"cookie", "referer"} & set(headers) for _, headers in collector.fetched)
 
@@ -671,7 +671,7 @@ def test_a_change_of_a_remembered_value(collector: Scripted, tmp_path: Path, cha
         assert later["error"] == "PrivacyError" and "cannot be noticed" in later["message"]
         assert 'make the Device with onChange "keep"' in later["message"]
     else:
-        assert other["error"] == "PrivacyError" and "not the first one" in other["message"]
+        assert other["error"] == "PrivacyError" and "differs from the first one" in other["message"]
         (again,) = _play(collector, ["answer", "kept", "w2", "red"], file=file, options=options)
         assert again["body"] == first["body"] and again["epsilon"] == "0"
     (wrong,) = _play(collector, ["ledger"], file=file, options={"onChange": "sometimes"})

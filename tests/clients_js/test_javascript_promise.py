@@ -262,7 +262,7 @@ def test_a_cap_on_epsilon_is_exact() -> None:
 def test_another_survey_than_was_asked_for_is_refused() -> None:
     text = survey_text(lw.RandomizedResponse(lw.Categories(3), 1))
     (answer,) = ask(("read", text, {"fingerprint": "0" * 64}))
-    assert answer["error"] == "FormatError" and "was asked for" in answer["message"]
+    assert answer["error"] == "FormatError" and "was requested" in answer["message"]
     (answer,) = ask(("read", text, {"fingerprint": json.loads(text)["fingerprint"]}))
     assert "error" not in answer
 

@@ -447,7 +447,7 @@ def test_a_survey_for_all_needs_no_token(collector: Scripted, more: dict[str, An
 def test_a_list_of_another_form_is_none(collector: Scripted) -> None:
     _list(collector, "a", invited="yes")
     (answer,) = play(collector, ["listed", "color", "a", "red"])
-    assert answer["error"] == "LapwingError" and "as a collector does" in answer["message"]
+    assert answer["error"] == "LapwingError" and "lists no epochs" in answer["message"]
 
 
 def test_a_kept_text_is_the_survey_when_its_collector_is_out_of_reach(

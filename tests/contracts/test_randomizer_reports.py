@@ -128,7 +128,7 @@ def test_foreign_or_misshapen_batches_are_refused(case: RandomizerCase) -> None:
         randomizer.tally(other.randomize(case.values(np.array([0])), rng=seeded(1)))
     for wrong in (width + 1, width - 1):
         data = np.zeros((3, wrong), dtype=np.uint8)
-        with pytest.raises(ReportError, match=f"must have {width} bytes. These have {wrong}"):
+        with pytest.raises(ReportError, match=f"must have {width} bytes, but these have {wrong}"):
             randomizer.tally(Reports(data, randomizer.fingerprint))
     with pytest.raises(ReportError, match="bytes of shape"):
         Reports(np.zeros(width, dtype=np.uint8), randomizer.fingerprint)

@@ -238,7 +238,7 @@ def test_totals_seeds_and_refusals(case: RandomizerCase) -> None:
     assert simulate(randomizer, people, rng=7) == tally != simulate(randomizer, people, rng=8)
     everybody = np.full(size, 3 * 10**9 // size)
     if randomizer._simulation == "users":
-        with pytest.raises(ArgumentError, match="randomizing everybody"):
+        with pytest.raises(ArgumentError, match="person by person"):
             simulate(randomizer, everybody, rng=7)
     else:
         randomizer.channel.check(simulate(randomizer, everybody, rng=7))

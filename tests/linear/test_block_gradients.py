@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.block_gradients import solved
+from lapwing.linear.block_gradients import KnownBlock, solved
 
 RNG = np.random.default_rng(3)
 SIDES = (6, 5)
@@ -56,3 +56,27 @@ def test_a_loose_tolerance_ends_early_and_is_kept() -> None:
     left = np.linalg.norm(((right - system(found)) / scale).reshape(3, -1), axis=1)
     asked = 0.2 * np.linalg.norm((right / scale).reshape(3, -1), axis=1)
     assert (left <= asked + 1e-12).all() and (left > 1e-6).any()
+
+
+def test_a_known_block_changes_the_rounds_and_not_the_solution() -> None:
+    size, known = 300, 80
+    root = RNG.normal(size=(known, known)) * np.logspace(0, 1.5, known)
+    steep = np.eye(size)
+    steep[:known, :known] += root @ root.T
+    steep += 0.1 * np.ones((size, size)) / size
+    rounds = []
+
+    def counted(stack: np.ndarray) -> np.ndarray:
+        rounds[-1] += 1
+        image: np.ndarray = (stack.reshape(len(stack), size) @ steep).reshape(stack.shape)
+        return image
+
+    inverse = np.linalg.inv(np.linalg.cholesky(steep[:known, :known]))
+    right = RNG.normal(size=(1, 20, 15))
+    for block in (None, KnownBlock(np.arange(known), inverse)):
+        rounds.append(0)
+        diagonal = np.diag(steep).reshape(20, 15)
+        found = solved(counted, right, diagonal, tolerance=1e-10, most=500, block=block)
+        expected = np.linalg.solve(steep, right.reshape(size))
+        np.testing.assert_allclose(found.reshape(size), expected, atol=1e-6)
+    assert rounds[1] < 10 < 60 < rounds[0], rounds

@@ -253,7 +253,7 @@ def test_what_does_not_fit_is_refused() -> None:
         lw.release(["yes"], plain, by=["a"], neighbors="replace-one", epsilon=1)
     with pytest.raises(ArgumentError, match="belong together"):
         lw.release(["yes"], plain, segments=["a"], neighbors="replace-one", epsilon=1)
-    with pytest.raises(ArgumentError, match="a segment for each value"):
+    with pytest.raises(ArgumentError, match="one segment per value"):
         cells_of_other_lengths()
     with pytest.raises(ArgumentError, match="no segments"):
         lw.release(["yes"], plain, neighbors="replace-one", epsilon=1).by_segment()

@@ -131,12 +131,12 @@ class TestRounds:
         second = running.following(first, summaries[:1], summaries[1], ledger=ledger)
         after = path.read_bytes()
         for other in (ledger, path, str(path), Ledger.open(path, wait=0)):
-            with pytest.raises(BudgetError, match="No round may be drawn a second time"):
+            with pytest.raises(BudgetError, match="No round may be drawn twice"):
                 running.following(first, summaries[:1], summaries[1], ledger=other)
         # Not with other counts, nor with the same noise, nor from the stored release.
         stored = Release.from_document(first.to_document())
         for before, counts in ((first, summaries[2]), (stored, summaries[1])):
-            with pytest.raises(BudgetError, match="second time"):
+            with pytest.raises(BudgetError, match="drawn twice"):
                 running.following(before, summaries[:1], counts, ledger=ledger)
         with pytest.raises(PrivacyError, match="round 3 would be seeded"):
             running.following(second, summaries[:2], summaries[2], ledger=ledger, rng=seeded(1))
@@ -146,7 +146,7 @@ class TestRounds:
         # Dropping the last round from the release does not bring it back.
         shorter = Release(running, third.domain, third.answers[: 2 * 10], third.parts[:2])
         for before, t in ((shorter, 2), (second, 2), (first, 1)):
-            with pytest.raises(BudgetError, match="second time"):
+            with pytest.raises(BudgetError, match="drawn twice"):
                 running.following(before, summaries[:t], summaries[t], ledger=ledger)
 
     def test_redrawing_does_not_average_the_noise_out(self, path):
@@ -173,7 +173,7 @@ class TestRounds:
             broken.setattr("lapwing.privacy.sampling.randomness._secure", Broken())
             first.mechanism.following(first, summaries[:1], summaries[1], ledger=ledger)
         assert ledger.read().entries[0].drawn_rounds == 2
-        with pytest.raises(BudgetError, match="second time"):
+        with pytest.raises(BudgetError, match="drawn twice"):
             first.mechanism.following(first, summaries[:1], summaries[1], ledger=ledger)
 
     def test_what_is_refused_otherwise_marks_nothing(self, path):
@@ -217,7 +217,7 @@ class TestRounds:
         (tmp_path / "link.json").symlink_to(path)
         running = first.mechanism
         running.following(first, summaries[:1], summaries[1], ledger=tmp_path / "link.json")
-        with pytest.raises(BudgetError, match="second time"):
+        with pytest.raises(BudgetError, match="drawn twice"):
             running.following(first, summaries[:1], summaries[1], ledger=ledger)
 
     def test_a_copy_of_the_ledger_does_not_know(self, path, tmp_path):

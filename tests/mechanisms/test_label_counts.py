@@ -84,7 +84,7 @@ def test_sites_add_and_a_ledger_pays(tmp_path: Path) -> None:
     both = one + published(2).release
     assert both.people == 2000
     assert np.abs(lw.survey.Publication(both).distribution.mass - TRUTH).max() < 0.02
-    with pytest.warns(lw.errors.RowsWarning, match="with none of the labels"):
+    with pytest.warns(lw.errors.RowsWarning, match="not among the labels"):
         other = lw.release(ROWS, lw.Categories(4), neighbors="replace-one", epsilon=1).release
     with pytest.raises(MismatchError):
         one + other

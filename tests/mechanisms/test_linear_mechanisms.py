@@ -140,7 +140,7 @@ class TestMechanisms:
         strategy = mechanism.strategy_for(second.domain, promise.neighbors)
         loss = weak.loss(strategy.sensitivity(promise.neighbors))
         for noise, cost, message in [
-            (weak, loss, "the noise is less than the privacy guarantee needs"),
+            (weak, loss, "the noise is too small for the privacy guarantee"),
             (weak, part.loss, "the stated privacy loss does not match the noise scale"),
         ]:
             document = (first + second).to_document()

@@ -10,7 +10,12 @@ import pytest
 import lapwing as lw
 from lapwing.errors import PrivacyError
 from lapwing.mechanisms import quantile_draws
-from lapwing.mechanisms.quantile_draws import QuantileDraws, falling_weights, uniform_below
+from lapwing.mechanisms.quantile_draws import (
+    QuantileDraws,
+    falling_weights,
+    ordered_triples,
+    uniform_below,
+)
 from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import PrivacyUnit
@@ -18,7 +23,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.questions import read
-from lapwing.results.asked_numbers import COUNTED, STRENGTH, AskedNumbers
+from lapwing.results.asked_numbers import STRENGTH, AskedNumbers
 from lapwing.results.released_answers import answer_released
 
 TINY = lw.Interval(0, 3, bins=3).for_curator()
@@ -67,7 +72,7 @@ def branching(monkeypatch):
 def law(draws, counts, shown):
     """Return the exact probability of each answer of one segment."""
     source, found = Branches(), {}
-    noise = [] if shown is None else [shown - COUNTED * int(counts[:3].sum())]
+    noise = [] if shown is None else [shown - int(counts[:3].sum())]
     while True:
         answer = tuple(draws.draw(counts, np.array(noise, dtype=np.int64), source).tolist())
         found[answer] = found.get(answer, 0) + source.probability
@@ -102,12 +107,12 @@ def test_a_draw_has_no_ratio_beyond_what_it_costs(asked, relation, segmented, mo
     numbers = AskedNumbers(read(asked), domain, Promise(relation, epsilon=1, unit=unit))
     draws = QuantileDraws(numbers, LEVELS * STRENGTH)
     people = 3
-    shown = None if numbers.public else 2 * COUNTED * people
+    shown = None if numbers.public else 2 * people
     laws = {}
     for count in range(people, people + 1 + (not numbers.public)):
         for table in tables(count):
             laws[table] = law(draws, np.array(table), shown)
-    largest = 0
+    largest = widest = 0
     for one, other in product(laws, laws):
         rows = (sum(one), sum(other))
         changed = sum(abs(a - b) for a, b in zip(one, other, strict=True))
@@ -118,12 +123,15 @@ def test_a_draw_has_no_ratio_beyond_what_it_costs(asked, relation, segmented, mo
         # A replaced row of one segment costs what one row costs in each of two segments.
         steps = 2 if swapped and segmented else 1
         allowed = exponential_bounds(2 * steps / LEVELS)[0]
-        ratio = max(laws[one][each] / laws[other][each] for each in laws[other])
-        assert ratio <= allowed, (one, other)
+        ratios = [laws[one][each] / laws[other][each] for each in laws[other]]
+        ratio = max(ratios)
+        assert ratio <= allowed and ratio / min(ratios) <= allowed, (one, other)
+        widest = max(widest, math.log(ratio / min(ratios)) * LEVELS / 2 / steps)
         largest = max(largest, math.log(ratio) * LEVELS / 2 / steps)
-    assert largest > 0.55
+    assert largest > 0.55 and widest > 0.9
     rows = (most or 1) * (2 if segmented and relation == "replace-one" else 1)
-    assert numbers.sensitivity.absolute == rows * (2 * STRENGTH + COUNTED * (not numbers.public))
+    assert numbers.sensitivity.squared == rows**2 * (STRENGTH**2 + (not numbers.public))
+    assert numbers.sensitivity.absolute == rows * (2 * STRENGTH + (not numbers.public))
 
 
 def test_the_weights_are_those_of_the_definition(branching):
@@ -132,10 +140,12 @@ def test_the_weights_are_those_of_the_definition(branching):
         numbers = AskedNumbers(read("quantile 0.5"), TINY, Promise(relation, epsilon=1))
         draws = QuantileDraws(numbers, LEVELS * STRENGTH)
         beyond = [*np.cumsum(draws.falling[::-1])[::-1].tolist()]
-        counts, shown = np.array([2, 1, 3, 0]), None if numbers.public else 24
+        counts, shown = np.array([2, 1, 3, 0]), None if numbers.public else 12
         upto, step = [0, 2, 3, 6], Fraction(1) if numbers.public else Fraction(1, 2)
         expected = {}
         for bins in product(range(3), repeat=3):
+            if not (numbers.public or bins[0] <= bins[2] <= bins[1]):
+                continue
             above, below = [0], [0]
             for place, rank in zip(bins, (3 - step, 3 + step, 3), strict=True):
                 above.append(math.ceil(max(0, upto[place] - rank) / step))
@@ -162,10 +172,66 @@ def test_weights_fall_by_no_more_than_a_step_costs(levels):
     )
 
 
+def test_triples_in_order_are_counted_as_they_are_listed():
+    """Starts and stops of the low end, of the high end, and of the point between."""
+    rng, cases = np.random.default_rng(1), []
+    for _ in range(200):
+        starts, stops = (np.sort(rng.integers(0, 7, 3))[[0, 2, 1]] for _ in range(2))
+        stops = np.maximum(starts, stops)
+        listed = product(*map(range, starts.tolist(), stops.tolist()))
+        cases.append((starts, stops, sum(low <= point <= high for low, high, point in listed)))
+    starts, stops, counted = (np.array(each, dtype=object).T for each in zip(*cases, strict=True))
+    assert (ordered_triples(starts, stops) == counted).all() and counted.max() > 20
+
+
 def test_a_uniform_number_is_uniform():
     source = lw.seeded(1)
     drawn = np.bincount([uniform_below(5, source) for _ in range(5000)], minlength=5)
     assert drawn.sum() == 5000 and ((drawn - 1000) ** 2).sum() / 1000 < 27  # chi-square, 2e-5
+
+
+class Given:
+    """A source of given numbers, in words of 64 bits."""
+
+    def __init__(self, *numbers):
+        self.numbers = list(numbers)
+
+    def words(self, count):
+        return np.frombuffer(self.numbers.pop(0).to_bytes(8 * count, "little"), dtype="<u8")
+
+
+def test_the_last_numbers_that_would_be_drawn_more_often_are_drawn_again():
+    whole = 2 ** (64 * quantile_draws._WORDS)
+    limit = whole - whole % 7
+    assert uniform_below(7, Given(limit - 1)) == 6
+    assert uniform_below(7, Given(limit, whole - 1, 9)) == 2
+
+
+def test_a_place_is_picked_as_often_as_its_weight_says(monkeypatch):
+    monkeypatch.setattr(quantile_draws, "uniform_below", lambda bound, source: source.pop())
+    weights = np.array([0, 2, 1, 0, 3], dtype=object)
+    found = [quantile_draws.picked(weights, [number]) for number in range(6)]
+    assert np.bincount(found, minlength=5).tolist() == weights.tolist()
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_an_end_whose_rank_is_that_of_nobody_is_the_end_of_the_range(relation, monkeypatch):
+    """A rank that moves just to the first or beyond the last person says nothing either."""
+    monkeypatch.setattr(QuantileDraws, "outward", 1)
+    numbers = AskedNumbers(read("quantile 0.5"), TINY, Promise(relation, epsilon=1))
+    draws, asked = QuantileDraws(numbers, LEVELS * STRENGTH), []
+    monkeypatch.setattr(
+        QuantileDraws,
+        "_together",
+        lambda self, upto, ranks, step, source: asked.append(len(ranks)) or [1] * len(ranks),
+    )
+    step = numbers.moved[0]
+    number, whole = numbers.probabilities[0][0], numbers.probabilities[1]
+    alone = Fraction(step, number)
+    for people, ranks in ((alone, 1), (alone + 1, 3)):
+        found = draws._three(np.array([0, 1, 1, 2]), number, step, people, None)
+        assert asked.pop() == ranks and whole == 2 * number
+        assert found == ([0, 2, 1] if ranks == 1 else [1, 1, 1])
 
 
 def test_a_budget_that_would_take_too_long_is_refused():
@@ -201,3 +267,18 @@ def test_intervals_hold_on_hard_columns(probability, relation, epsilon):
                 answer.value is None if few else answer.value is None or answer.low <= answer.value
             )
         assert held >= 33  # binomial of 40 draws and 0.95: below with probability 1e-3
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("lower", [148, 152])
+def test_intervals_hold_next_to_an_empty_range(lower, relation):
+    """All people have one of two values, and the quantile is the last or the first of its value."""
+    domain = lw.Interval(0, 100, bins=256, outside="clip").for_curator()
+    asked = read("quantile 0.5")
+    draws = QuestionDraws(domain, Promise(relation, epsilon=1), budget_shares([asked], None))
+    values = np.repeat([0.1, 99.9], [lower, 300 - lower])
+    counts, source, held = ExactCounts.of_values(values, draws.counted), lw.seeded(lower), 0
+    for _ in range(200):
+        answer = answer_released(draws.draw(counts, source), asked)
+        held += answer.low <= values[149] <= answer.high
+    assert held >= 172  # binomial of 200 draws and 0.92: below with probability 1e-3

@@ -33,19 +33,47 @@ def document_of(release: Release, **changes: Any) -> dict[str, Any]:
 
 
 def with_answers(release: Release, answers: list[int]) -> Release:
-    return dataclasses.replace(release, answers=np.array(answers, dtype=np.int64))
+    return dataclasses.replace(release, answers=np.array(answers, dtype=np.int64), digests=())
 
 
 def test_the_same_part_twice_is_refused() -> None:
     one, other = made(seed=1), made(seed=2)
     assert Release.from_document(document_of(one + other)).people == 100
     document = document_of(one, parts=[*document_of(one)["parts"]] * 2)
-    with pytest.raises(FormatError, match="The same part twice"):
+    with pytest.raises(FormatError, match="A repeated part"):
         Release.from_document(document)
-    with pytest.raises(MismatchError, match="The same part twice"):
+    with pytest.raises(MismatchError, match="A repeated part"):
         dataclasses.replace(one, parts=[*one.parts, *one.parts])
     with pytest.raises(MismatchError, match="count its people twice"):
         one + one
+
+
+def test_parts_of_a_large_sum_share_what_they_state() -> None:
+    one = document_of(made())
+    parts = [one["parts"][0] | {"identifier": f"{place:032x}"} for place in range(300)]
+    found = Release.from_document(one | {"parts": parts})
+    assert len({id(part.loss) for part in found.parts}) == 1 and found.people == 300 * 50
+    assert json.loads(found.to_json())["parts"] == parts
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"loss": {"mu_squared": "0", "rho": "0", "epsilon": "1/2", "delta": "0"}},
+        {"noise": {"kind": "laplace", "scale": "1/9"}},
+        {"people": 50.0},
+        {"people": -1},
+        {"identifier": "A" * 32},
+        {"identifier": 7},
+        {"standing": None},
+    ],
+    ids=str,
+)
+def test_one_wrong_part_after_many_right_ones_is_refused(changes: dict[str, Any]) -> None:
+    one = document_of(made())
+    parts = [one["parts"][0] | {"identifier": f"{place:032x}"} for place in range(4)]
+    with pytest.raises(FormatError):
+        Release.from_document(one | {"parts": [*parts[:3], parts[3] | changes]})
 
 
 def test_sums_that_do_not_fit_are_refused_and_never_wrap() -> None:

@@ -71,17 +71,42 @@ def test_counts_of_another_library_are_one_release_under_any_guarantee() -> None
 def test_a_series_has_each_release_once() -> None:
     one, two = of_curve(1), of_curve(2)
     weeks = ["2026-01", "2026-02", "2026-03"]
-    with pytest.raises(MismatchError, match="hold the same release"):
+    with pytest.raises(MismatchError, match="are the same release"):
         lw.decode_series([one, two, renamed(one)], names=weeks)
 
 
+def of_labels() -> lw.Release:
+    return lw.release([], lw.Categories(["a", "b"]), **HOW).release
+
+
+def of_share() -> Any:
+    return of_answers(1, ["share above 50"])
+
+
 def test_few_numbers_may_agree_by_chance() -> None:
-    domain = lw.Categories(["a", "b"])
-    small = [lw.release([], domain, **HOW).release for _ in range(40)]
+    small = [of_labels() for _ in range(40)]
     whole = sum(small[1:], small[0])
-    assert len(whole.parts) == 40 and not whole.digests
-    share = of_answers(1, ["share above 50"])
-    assert len((share + renamed(share)).identifiers) == 2
+    assert len(whole.parts) == 40 == len(whole.digests)
+    assert lw.Release.from_json(whole.to_json()) == whole
+
+
+@pytest.mark.parametrize("made", [of_labels, of_share])
+def test_a_renamed_copy_of_few_numbers_does_not_load(made: Any) -> None:
+    one, two = made(), made()
+    with pytest.raises((FormatError, MismatchError), match="one of them was edited"):
+        renamed(one)
+    document = json.loads(one.to_json())
+    assert type(one).from_document(document) == one
+    for wrong in ([], ["0" * 32], document["digests"] * 2):
+        with pytest.raises((FormatError, MismatchError)):
+            type(one).from_document({**document, "digests": wrong})
+    del document["digests"]
+    with pytest.raises(FormatError):
+        type(one).from_document(document)
+    whole = one + two
+    for added in (one, renamed(whole)):
+        with pytest.raises(MismatchError):
+            whole + added
 
 
 def test_digests_of_a_document_are_read_strictly() -> None:

@@ -209,7 +209,7 @@ def test_counts_of_units_are_charged_as_such_by_every_door(tmp_path: Path) -> No
     for mechanism in (PrefixSums(), AdaptiveQuantiles(3)):
         with pytest.raises(PrivacyError, match=r"Promise\(..., unit=counts.unit\)"):
             mechanism.release(counts, row)
-    with pytest.raises(PrivacyError, match="single rows, but the promise is to unit"):
+    with pytest.raises(PrivacyError, match="single rows, but the guarantee is for unit"):
         PrefixSums().release(plain, unit)
     for site, mechanism in (
         (QuantileSite, AdaptiveQuantiles(3)),

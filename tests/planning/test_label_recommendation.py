@@ -181,7 +181,7 @@ def test_limits_narrow_the_choice() -> None:
     assert fast.randomizer.name == "randomized-response"
     assert "exceed the limits" in fast.reason
     for limits, message in (
-        ({"report_bytes": 1}, "The shortest has 2"),
+        ({"report_bytes": 1}, "The shortest report has 2"),
         ({"server_seconds": 1e-9}, "The fastest takes about"),
         ({"report_bytes": 0}, "report_bytes must be a number of at least 1"),
         ({"server_seconds": math.inf}, "server_seconds must be a number"),
@@ -205,7 +205,7 @@ def test_where_a_byte_is_all_there_is_reports_are_compressed() -> None:
     share = free.expected_error["detectable_share"].typical
     assert found.expected_error["detectable_share"].typical > 2 * share
     # Beyond, its decoder would take too long, and there is no answer.
-    with pytest.raises(ArgumentError, match="The shortest has 2"):
+    with pytest.raises(ArgumentError, match="The shortest report has 2"):
         lw.recommend(lw.Categories(2**14 + 1), report_bytes=1, **UNLIMITED)
 
 

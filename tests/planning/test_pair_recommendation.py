@@ -153,3 +153,15 @@ def test_the_error_of_rectangles_is_that_of_their_sums() -> None:
     error = rectangle_error(moved, truth)
     # Rectangles that hold one of the two corners are off by .1, others not at all.
     assert 0.02 < error < 0.1
+
+
+@pytest.mark.parametrize(("bins", "epsilon", "told"), [(150, 1, False), (250, 4, True)])
+def test_more_cells_than_decode_in_time_are_told_with_the_seconds(
+    bins: int, epsilon: float, told: bool
+) -> None:
+    axis = lw.Integers(1, bins, outside="clip")
+    plan = lw.recommend(lw.Product(x=axis, y=axis), epsilon=epsilon, users=10_000)
+    sentence = (
+        "A decode of 62,500 cells takes about 33 seconds. A collector takes at most 37,332 cells"
+    )
+    assert (sentence in plan.reason) is told and ("seconds" in plan.reason) is told

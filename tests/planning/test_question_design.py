@@ -13,6 +13,7 @@ import pytest
 import lapwing as lw
 from lapwing.decoders.unbiased.linear_estimate import asked_noise
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.planning import question_design as design
 from lapwing.planning.expected_error import question_error_text
 from lapwing.planning.question_design import question_design
 from lapwing.planning.recommendation import masses_on
@@ -73,6 +74,9 @@ def test_beside_the_curve_asked_cells_are_cut_further_at_places_that_move() -> N
     assert fine[0][2] == pytest.approx(0.06)
     (*_, cells) = parts("histogram bins 16", "curve", epsilon=2) or []
     assert cells == ("cells", tuple(range(0, 256, 16)), 0.7)
+    assert [kind for kind, *_ in parts("mean", epsilon=1) or []] == ["wave"]
+    waves, fewer = parts("histogram bins 16", epsilon=3), parts("histogram bins 16", epsilon=3.1)
+    assert len(waves or []) > len(fewer or []) == 1
     below = parts("mean", epsilon=0.5)
     assert below is not None and sum(share for *_, share in below[:-1]) == pytest.approx(0.5)
 
@@ -248,6 +252,19 @@ def test_few_cells_have_few_bins_and_a_mean_has_many() -> None:
     assert bins("share above 50", "curve", epsilon=4) == 1000
     assert bins("histogram bins 400", epsilon=4) == 1200  # the curve answers so many
     assert bins("mean", epsilon=1) == bins("mean", "share above 50", epsilon=4) == 2000
+    assert bins("mean", epsilon=7) == 2000 and bins("mean", epsilon=8) == 4000
+
+
+def test_the_weights_of_a_question_give_its_number_on_a_column() -> None:
+    domain = lw.Interval(0, 10, bins=5)
+    mass = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
+    for asked, expected in (
+        (Quantile(0.3, 0.5), [0.3, 0.6]),
+        (Mean(), [5.3]),
+        (Curve(), [0.1, 0.3, 0.6, 0.85]),
+        (Share(above=4), [0.7]),
+    ):
+        assert design._weights(asked, domain, mass) @ mass == pytest.approx(expected)
 
 
 def test_a_survey_refuses_what_its_domain_cannot_answer() -> None:
@@ -257,7 +274,7 @@ def test_a_survey_refuses_what_its_domain_cannot_answer() -> None:
     for randomizer, text, said in (
         (labels, "mean", "For labels ask"),
         (labels, "share label c", "no label 'c'"),
-        (circle, "quantile 0.5", "place on the circle"),
+        (circle, "quantile 0.5", "value on the circle"),
         (pair.randomizer, "mean", "one attribute"),
         (lw.MultiscaleWave(LINE, 1), "share label 300", "must name a value from 0 to 100"),
     ):

@@ -352,7 +352,7 @@ def test_a_column_of_ones_own_chooses_the_parts() -> None:
     assert isinstance(found.randomizer, lw.MultiscaleWave)
     assert found.randomizer.components not in (None, usual.components)
     assert found.randomizer.guarantee == usual.guarantee
-    assert "parts were chosen for this column" in found.reason
+    assert "components were chosen for this column" in found.reason
     assert found.predicted_by == "simulation"
     # What is predicted is predicted of these parts.
     errors = simulated_errors(
@@ -416,7 +416,7 @@ def test_kinds_go_from_smooth_to_spiky() -> None:
         ({"error": -0.1}, "between 0 and 1"),
         ({"error": 1}, "between 0 and 1"),
         ({"error": float("nan")}, "between 0 and 1"),
-        ({"error": 1e-7}, r"The least that is predicted here is \d"),
+        ({"error": 1e-7}, r"The smallest predicted error is \d"),
         ({"users": 10, "distance": "l1"}, "for numbers"),
         ({"users": 10, "kind": "rough"}, "kind must be"),
         ({"users": 10, "repeats": 0}, "repeats"),
@@ -458,7 +458,7 @@ def test_other_bad_input() -> None:
         lw.recommend(lw.Categories(3), epsilon=1, users=10, distance="wasserstein")
     with pytest.raises(ArgumentError, match="labels have no reference"):
         lw.recommend(lw.Categories(3), epsilon=1, users=10, refine=True)
-    with pytest.raises(ArgumentError, match="The least"):
+    with pytest.raises(ArgumentError, match="The smallest"):
         lw.recommend(lw.Categories(3), epsilon=0.1, error=1e-7)
     with pytest.raises(ArgumentError, match="kind"):
         reference_column("rough", size=4, number=0)
@@ -484,5 +484,5 @@ def test_few_symbols_say_what_they_are_too_few_for() -> None:
     few, more = (lw.Interval(0, 1, bins=7, missing=word) for word in ("refuse", "bin"))
     found, other = (lw.recommend(domain, epsilon=1, users=100_000) for domain in (few, more))
     assert found.randomizer.name != other.randomizer.name == "multiscale-wave"
-    assert "A multiscale wave needs 8 bins, and this domain has 7" in found.reason
+    assert "A multiscale wave needs 8 bins, but this domain has 7" in found.reason
     assert "needs 8 symbols" not in other.reason

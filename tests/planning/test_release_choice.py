@@ -204,7 +204,7 @@ def test_the_result_names_the_choice_and_the_next_one():
     [
         ({"expected": 0}, "expected must be"),
         ({"expected": 10.5}, "expected must be"),
-        ({"expected": 10, "mechanism": "sum-tree"}, "Leave it out, or mechanism"),
+        ({"expected": 10, "mechanism": "sum-tree"}, "Leave out expected or mechanism"),
     ],
 )
 def test_expected_must_be_a_number_that_is_used(given, message):

@@ -141,8 +141,8 @@ def _float_draw(made: Any) -> Any:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (_lying, "the promise is broken"),
-        (_leaking, "some report gives a value away"),
+        (_lying, "the guarantee is broken"),
+        (_leaking, "some report reveals a value"),
         (_timid, "the certificate states the ratio 2"),
         (_other_law, "do not have the distribution of from_words"),
         (_other_channel, "is not the distribution of the reports"),
@@ -210,7 +210,7 @@ class _Elsewhere(_Shifted):
         (lambda decoder: 5, "decoder must be one, .* got an int"),
         (type, "decoder must be one, .* got the class ClippedInverse"),
         (_Silent, "_Silent must return a Distribution, .* it returned a NoneType"),
-        (_Elsewhere, "_Elsewhere answered on another domain than the channel's"),
+        (_Elsewhere, "_Elsewhere returned a result on a domain other than the channel's"),
     ],
 )
 def test_a_survey_passes_no_wrong_answer_on(site: Path, wrong: Any, message: str) -> None:
@@ -261,7 +261,7 @@ def test_a_document_loads_no_package(site: Path) -> None:
         check=True,
     )
     refused, name = ran.stdout.splitlines()
-    assert "must name a known class" in refused and "square-wave" in refused
+    assert "must be a known class" in refused and "square-wave" in refused
     assert name == "own-or-any"
 
 
@@ -299,7 +299,7 @@ def test_one_that_fails_is_named_and_does_not_stop_the_others(site: Path) -> Non
         "broken": "ImportError: no such compiler",
         "quitter": "SystemExit: 3",
         "square-wave": "must be a frozen dataclass",
-        "stray": "it is not a mechanism, and only those belong in its group",
+        "stray": "it is not a mechanism, as its group requires",
         "taken": "its class is named 'own-or-any'",
     }.items():
         assert any(f"the plug-in '{name}'" in each and reason in each for each in said), name

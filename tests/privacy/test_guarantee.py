@@ -261,7 +261,7 @@ def test_a_certificate_holds_exactly_up_to_the_bound(epsilon: Fraction, step: in
     assert legal.holds and legal.check() is legal and legal.loss == 0
     broken = Certificate(epsilon, bound + Fraction(step, 2**260))
     assert not broken.holds
-    with pytest.raises(PrivacyError, match="must not be used"):
+    with pytest.raises(PrivacyError, match="Do not use these thresholds"):
         broken.check()
 
 

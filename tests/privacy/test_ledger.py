@@ -189,7 +189,7 @@ def test_rounds_are_drawn_in_order_and_once() -> None:
         )
         assert ledger.spent == promise(1)
         for wrong in (0, after, after + 2):
-            with pytest.raises(BudgetError, match="a second time"):
+            with pytest.raises(BudgetError, match="drawn twice"):
                 ledger.next_round("x", after=wrong, loss=LOSS)
         assert Ledger.from_document(json.loads(json.dumps(ledger.to_document()))) == ledger
     with pytest.raises(BudgetError, match="all 3 rounds"):
@@ -336,7 +336,7 @@ def test_a_payment_of_another_unit_warns_before_it_is_made() -> None:
         both = ledger.spend("a", patient).spend("b", row)
     assert both.sum_protects == (
         "The sum protects one row. For one patient with several rows, each payment by row counts "
-        "once for each row"
+        "once per row"
     )
     both.spend("c", row)  # said once, not at every payment
     with pytest.warns(LapwingWarning, match="protects one clinic"):
@@ -355,5 +355,5 @@ def test_nothing_is_left_of_a_spent_budget() -> None:
 def test_gaussian_noise_on_a_budget_without_delta_is_named() -> None:
     ledger = Ledger(promise(3, 0, "replace-one", "central"))
     shown = ledger._excess([PrivacyLoss(mu_squared=Fraction(1, 25))])
-    assert shown == "unbounded at delta 0, because Gaussian noise needs a budget with a delta"
+    assert shown == "unbounded at delta 0, because Gaussian noise needs a positive delta"
     assert ledger._excess([PrivacyLoss(epsilon=Fraction(4))]) == "epsilon 4 at that delta"

@@ -32,7 +32,7 @@ def test_symbols_end_before_the_size() -> None:
 def test_records_of_another_width_are_refused(width: int) -> None:
     batch = Reports(np.zeros((4, width), dtype=np.uint8), MADE_BY)
     assert check_batch(batch, width=width, fingerprint=MADE_BY).shape == (4, width)
-    with pytest.raises(ReportError, match=f"must have 2 bytes. These have {width}"):
+    with pytest.raises(ReportError, match=f"must have 2 bytes, but these have {width}"):
         check_batch(batch, width=2, fingerprint=MADE_BY)
     with pytest.raises(MismatchError, match="were made by randomizer ffff"):
         check_batch(batch, width=width, fingerprint="0" * 64)

@@ -104,7 +104,7 @@ def test_cells_on_a_circle_do_not_overlap():
         assert max(moved) == numbers.sensitivity.absolute, edges
         assert AskedNumbers(asked, circle, promise).numbers
     assert counted > 40
-    with pytest.raises(ArgumentError, match="go round the circle once"):
+    with pytest.raises(ArgumentError, match="go around the circle at most once"):
         AskedNumbers(lw.questions.Histogram([3, 1, 3, 2]), circle, promise)
 
 

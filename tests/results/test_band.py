@@ -26,6 +26,7 @@ from lapwing import (
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.covariance import Covariance
+from lapwing.results import uncertainty
 from lapwing.results.band import Band, cut_band
 from lapwing.results.critical_values import with_tails
 from lapwing.results.uncertainty import Uncertainty, Variants
@@ -356,6 +357,30 @@ def test_bands_of_shares() -> None:
     z = NormalDist().inv_cdf(0.95)
     assert made.points.tolist() == list(range(12))
     assert made.low == pytest.approx(np.clip(law.center - z * deviation, 0, 1))
+
+
+def test_the_deviation_of_each_share_is_that_of_its_sum_alone() -> None:
+    law = some_law(4, size=9)
+    alone = [law.deviation(np.eye(9)[symbol], "empirical") for symbol in (0, 3, 8)]
+    assert law.share_deviations(np.array([0, 3, 8])) == pytest.approx(alone, rel=1e-12)
+
+
+def test_the_places_that_are_kept_of_a_long_curve_give_its_critical_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    size = 6000
+    rough = some_law(5, size=size, rank=1)
+    smooth = replace(rough, remainder=np.zeros(size))
+    used = np.ones(size, dtype=np.bool_)
+
+    def value(law: Uncertainty) -> float:
+        return law.critical_value(0.5, law.cdf_deviation("empirical"), used, cumulative=True)
+
+    whole = value(smooth), value(rough)
+    monkeypatch.setattr(uncertainty, "SIMULATED_LIMIT", 3000)
+    assert uncertainty._spread_places(size).size < 2500
+    assert value(smooth) == pytest.approx(whole[0], rel=0.03) and value(smooth) != whole[0]
+    assert value(rough) == whole[1]  # errors of single places are in all of them
 
 
 def test_an_estimate_without_error_has_a_band_without_width() -> None:

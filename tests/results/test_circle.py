@@ -106,7 +106,7 @@ def test_what_depends_on_the_cut_is_refused(bed: lw.Distribution) -> None:
         lambda: line.quantile_interval(0.5, start=1),
         lambda: line.difference(line).quantile(0.5, start=1),
     ):
-        with pytest.raises(ArgumentError, match="is for a circle"):
+        with pytest.raises(ArgumentError, match="is only for a circular domain"):
             ask()
     with pytest.raises(DomainError, match="start"):
         bed.quantile(0.5, start="noon")
@@ -222,7 +222,7 @@ def test_a_difference_takes_the_shorter_way() -> None:
     answer: Any = answer_of(shift, AnswerRequest())
     assert answer["quantiles"] == []
     (row,) = tables_of(answer, "x")[0].rows
-    assert row[0] == "mean direction, the shorter way round"
+    assert row[0] == "mean direction, the shorter way around"
     assert row[1] == "3.0 hours later"
     asked: Any = answer_of(shift, AnswerRequest(probabilities=(0.5,), start="12:00"))
     assert asked["quantiles"][0]["shift"] == pytest.approx(3 * HOUR, abs=300)
@@ -248,7 +248,7 @@ def test_summaries_show_direction_length_and_quarters(bed: lw.Distribution) -> N
     asked: Any = answer_of(bed, AnswerRequest(probabilities=(0.5,), start="12:00"))
     assert asked["quantiles"][0]["text"].startswith("23:1")
     assert "counted from 12:00" in tables_of(asked, "x")[0].title
-    with pytest.raises(ArgumentError, match="is for a circle"):
+    with pytest.raises(ArgumentError, match="is only for a circular domain"):
         answer_of(
             lw.Distribution.of_values([1.0], lw.Interval(0, 2, bins=2)), AnswerRequest(start="1")
         )

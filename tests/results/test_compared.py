@@ -74,7 +74,7 @@ def test_a_summary_says_about_whom(made: lw.Difference) -> None:
     assert "share of a" in same.summary() and "not shown: the simultaneous" in same.summary()
     assert "<table>" in same._repr_html_()
     plain = lw.Distribution.of_counts(np.array([1, 1]), labels)
-    assert "not known: one of them" in plain.difference(plain).summary()
+    assert "not known: one result" in plain.difference(plain).summary()
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])

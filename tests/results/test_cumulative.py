@@ -152,3 +152,10 @@ def test_the_order_of_a_moment_is_a_whole_number(order: object) -> None:
     curve = Cumulative(np.array([0.0]), np.array([1.0]), np.array([1.0]))
     with pytest.raises(ArgumentError, match="at least 0"):
         curve.moment(order)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=40).filter(lambda mass: sum(mass) > 0.1))
+def test_one_point_without_an_atom_has_no_mass_at_all(mass: list[float]) -> None:
+    edges = np.arange(len(mass) + 1.0)
+    of_bins = Cumulative(edges[:-1], edges[1:], np.array(mass) / sum(mass))
+    assert (of_bins.at(edges) == of_bins.before(edges)).all()

@@ -61,7 +61,7 @@ def test_the_share_of_one_listed_value() -> None:
     assert hitters.share_interval(7, target="population") == (wide.low[0], wide.high[0])
     assert hitters.to_dict()["interval"] == ["simultaneous"] * 3
     assert set(hitters.to_dict(kind="pointwise")["interval"]) == {"pointwise"}
-    with pytest.raises(ArgumentError, match="Values are listed from a share of 6"):
+    with pytest.raises(ArgumentError, match="Only values with an estimated share of at least 6"):
         hitters.share_interval(8)
 
 

@@ -200,7 +200,7 @@ def test_the_blocks_that_differ_are_outlined_and_have_their_number() -> None:
     numbers = sorted(float(text.get_text().replace("−", "-")) for text in main.texts)
     gaps = 100 * np.array(shown["shares"])[sure]
     np.testing.assert_allclose(numbers, np.sort(gaps), rtol=0.06)
-    assert "the 90% interval leaves zero out" in main.get_title(loc="left")
+    assert "the 90% interval excludes zero" in main.get_title(loc="left")
     same = second.difference(second).plot().axes[0]
     assert not same.patches and "no block is outlined" in same.get_title(loc="left")
     marginal = first.marginal("age").difference(second.marginal("age"), people="different")

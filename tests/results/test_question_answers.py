@@ -93,7 +93,7 @@ def test_without_people_there_is_a_reason_and_no_number() -> None:
     for question in (Share(above=50), Mean(), Histogram(bins=5)):
         answer = few.answer(question)
         assert answer.value is None and answer.low is None
-        assert answer.note == "hardly anybody has a value"
+        assert answer.note == "too few have a value"
     assert few.answer("share label missing").value > 0.5
 
 

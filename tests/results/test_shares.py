@@ -25,7 +25,7 @@ def on(domain: Any, values: list[Any]) -> lw.Distribution:
     [
         (lw.Interval(0, 100, bins=4), [10.0], 500, "from 0 to 100"),
         (lw.Interval(0, 100, bins=4), [10.0], -1, "from 0 to 100"),
-        (lw.Interval(0, 100, bins=4, missing="bin"), [10.0], "zz", "what a share is asked of"),
+        (lw.Interval(0, 100, bins=4, missing="bin"), [10.0], "zz", "the value of a share"),
         (lw.Interval(0, 100, bins=4), [10.0], None, "counts no missing values"),
         (lw.Integers(0, 9), [1], 10, "from 0 to 9"),
         (lw.Integers(0, 9), [1], 1.5, "whole number"),

@@ -104,7 +104,7 @@ def test_a_column_without_values_has_no_quantiles(how: Any, relation: Any) -> No
         [None] * 1000, domain, neighbors=relation, epsilon=1, rng=lw.seeded(3), **how
     ).distribution
     answer: Any = result_answer(result, AnswerRequest())
-    assert answer["reason"] == "hardly anybody has a value"
+    assert answer["reason"] == "too few have a value"
     assert not numbers(answer["quantiles"] + [answer["mean"], answer["std"]])
     assert answer["missing"]["share"] > 0.98
     table = table_rows(result, 0.95)

@@ -126,7 +126,7 @@ def test_on_a_circle_every_value_is_in_the_domain() -> None:
     with pytest.raises(lw.errors.DomainError, match="No point of a circle is infinite"):
         result.share(math.inf)
     line = lw.Interval(0, 180, bins=18, outside="refuse")
-    with pytest.raises(lw.errors.DomainError, match="Values beyond were refused"):
+    with pytest.raises(lw.errors.DomainError, match="Values beyond it were refused"):
         lw.Distribution.of_values([12.0], line).share(190)
 
 

@@ -138,7 +138,7 @@ def test_a_survey_that_asks_for_the_curve_too_shows_both(tmp_path: Path) -> None
                 assert ("data-chart" in page) is not only
                 assert "Share above 50000 (root mean square)" in page
                 assert 'id="error-form"' not in page
-                assert ("does not ask for the whole distribution" in page) is only
+                assert ("was not designed for the whole distribution" in page) is only
                 table = rows((await here.done("GET", f"{path}/results/e.csv")).text)
                 assert ("cdf" in table[0]) is not only
                 assert len(table) == (2 if only else result.mass.size)
@@ -207,7 +207,7 @@ def test_a_survey_of_labels_shows_all_shares_after_the_one_that_it_asks(tmp_path
             page = await page_of(here, survey)
             caption = page.index("Questions of the survey")
             assert caption < page.index("Shares of the choices")
-            assert "does not ask for the whole distribution" not in page
+            assert "was not designed for the whole distribution" not in page
             assert len(rows((await here.done("GET", f"{path}/results/e.csv")).text)) == 8
 
     asyncio.run(run())

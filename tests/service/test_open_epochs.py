@@ -211,7 +211,7 @@ def test_a_look_says_as_of_when_it_is(tmp_path: Path) -> None:
             final = {"hour": None, "final": True, "complete": True, "next": None}
             assert look == {"reports": 2 * MINIMUM + 1, **final}
             text = (await here.done("GET", page, token=None, headers=cookie)).text
-            assert "Final: all 41 reports of the epoch, which has closed." in text
+            assert "Final: all 41 reports of the closed epoch." in text
 
     asyncio.run(run())
 
@@ -235,7 +235,9 @@ def test_final_results_leave_out_too_few_since_the_last_look(tmp_path: Path) -> 
             page = f"/surveys/{WHOLE.fingerprint}?wait=1"
             cookie = {"cookie": f"lapwing={ANALYST}"}
             text = (await here.done("GET", page, token=None, headers=cookie)).text
-            assert "Final: 20 reports. Too few came after these to be shown" in text
+            assert (
+                "Final: 20 reports. The epoch has closed. Too few reports came after these" in text
+            )
             # An export holds all, and what is shown of it.
             state = b"".join(here.collector.store.export(WHOLE.fingerprint))
             await here.done("DELETE", path)
@@ -287,7 +289,7 @@ def test_looks_at_two_epochs_do_not_show_a_remembered_report(tmp_path: Path) -> 
                     for where in ("results", "tallies", "alarms"):
                         answer = await here.ask("GET", f"{path}/{where}/{epoch}")
                         assert (answer.status_code, problem(answer)) == (403, "not-while-open")
-                        assert "nothing is shown of an epoch that takes" in answer.json()["detail"]
+                        assert "nothing is shown while an epoch takes" in answer.json()["detail"]
                 state = (await here.done("GET", f"{path}/state", token=ANALYST)).json()
                 assert [each["reports"] for each in state["epochs"]] == [None, None]
                 assert {each["reports_text"] for each in state["epochs"]} == {
@@ -308,7 +310,10 @@ def test_an_epoch_that_is_extended_keeps_its_last_tenth(tmp_path: Path) -> None:
             await here.done("PUT", f"{path}/epochs/e", json=times)
             opened = {"opens": "2027-01-15T17:59:00Z", **times}
             answer = await here.ask("PUT", f"{path}/epochs/e", json=opened)
-            assert (answer.status_code, "opens must stay" in answer.json()["detail"]) == (409, True)
+            assert (answer.status_code, "opens cannot be changed" in answer.json()["detail"]) == (
+                409,
+                True,
+            )
             (epoch,) = (await here.done("GET", f"{path}/epochs")).json()["epochs"]
             assert (epoch["opens"], epoch["closes"]) == ("2027-01-15T08:00:00Z", times["closes"])
             await send(here, WHOLE, 1, MINIMUM)
@@ -342,7 +347,7 @@ def test_no_new_look_is_taken_just_before_a_planned_end(tmp_path: Path) -> None:
                 assert sum(await counts(here, path)) == MINIMUM
                 answer = await here.ask("GET", f"{path}/results/g")
                 assert (answer.status_code, problem(answer)) == (403, "not-while-open")
-                assert "Its results come when it has closed" in answer.json()["detail"]
+                assert "Results come after it has closed" in answer.json()["detail"]
                 state = (await here.done("GET", f"{path}/state")).json()
                 assert [each["reports_text"] for each in state["epochs"]] == [
                     "20",

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -17,8 +18,11 @@ import pytest
 import lapwing as lw
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.joint_answers import FEW, JointRequest, joint_answer
+from lapwing.service.analyst_routes import MOST_ASKED
 from lapwing.service.app import ENDPOINTS
 from lapwing.service.openapi import openapi_document
+from lapwing.service.pair_routes import pair_question
+from lapwing.service.problem_answers import ProblemError
 from lapwing.service.settings import Settings
 from tests.service.one_collector import problem, site
 from tests.service.test_pair_surveys import PAIRS, fill, starts
@@ -86,8 +90,11 @@ def test_a_pair_is_what_the_library_decodes_from_the_tally_of_the_look(tmp_path:
             for more in ("level=0.9", "draws=true", "level=0.8"):
                 later = strict(await here.done("GET", f"{path}/pairs/e?{more}"))
                 assert later["map"] == shown["map"] and later["reports"] == 4000
+                assert later["level"] == (0.95 if more.startswith("draws") else float(more[6:]))
                 for marginal in later["marginals"].values():
                     assert marginal["reports"] == 4000
+            twice = strict(await here.done("GET", f"{path}/pairs/e?{query(ASKED[0], ASKED[0])}"))
+            assert len(twice["questions"]) == 1
             table = await here.done("GET", f"{path}/pairs/e.csv")
             rows = list(csv.DictReader(io.StringIO(table.text)))
             np.testing.assert_allclose([float(row["share"]) for row in rows], joint.mass)
@@ -117,8 +124,16 @@ def test_pictures_segments_and_what_is_refused(tmp_path: Path) -> None:
                 assert len({answer.content for answer in answers}) == 3
             phone = strict(await here.done("GET", f"{path}/pairs/e?segment=phone"))
             assert phone["reports"] == 1500 == phone["marginals"]["ms"]["reports"]
+            other = PAIRS.segments[1]
+            gap = f"{path}/pairs/e?segment=phone&against=e"
+            parts = [
+                strict(await here.done("GET", gap + more))["map"]["shares"]
+                for more in ("&against_segment=phone", f"&against_segment={other}", "")
+            ]
+            assert not np.any(parts[0]) and np.any(parts[1]) and parts[1] != parts[2]
             for asked, words in (
                 (f"pairs/e?{query('median')}", "not a question about ms and hour"),
+                (f"pairs/e?{query('median')}", "given hour at-least "),
                 (f"pairs/e?{query('quantile 2 of ms')}", "from 0 to 1"),
                 ("pairs/e.png?quantiles_of=minute", "the axes are ms and hour"),
                 ("results/e", "pairs/"),
@@ -133,6 +148,17 @@ def test_pictures_segments_and_what_is_refused(tmp_path: Path) -> None:
             assert alarm["sounds"] is False
 
     asyncio.run(run())
+
+
+def test_at_most_sixteen_questions_are_asked_about_pairs_only() -> None:
+    asks = tuple(f"share ms above {number}" for number in range(MOST_ASKED + 1))
+    kept: Any = SimpleNamespace(survey=PAIRS)
+    assert pair_question(kept, "e", asks=(*asks[1:-1], asks[1])).asks == asks[1:-1]
+    with pytest.raises(ProblemError, match="at most 16 questions"):
+        pair_question(kept, "e", asks=asks)
+    kept.survey = lw.Survey("ms", lw.SquareWave(LABELS.domains[1], 2))
+    with pytest.raises(ProblemError, match="asks for one attribute"):
+        pair_question(kept, "e")
 
 
 def test_a_pair_is_not_decoded_together_with_one_attribute(tmp_path: Path) -> None:

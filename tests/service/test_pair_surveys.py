@@ -13,7 +13,6 @@ from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import Tally
 from lapwing.service.settings import Settings
 from lapwing.service.storage.opening import SqliteStore
-from lapwing.service.survey_life import MOST_PAIR_CELLS
 from tests.service.one_collector import Site, problem, site
 
 STARTS = lw.Product(
@@ -109,12 +108,14 @@ def test_pairs_go_to_another_collector(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(("bins", "status"), [(256, 201), (260, 422)])
+@pytest.mark.parametrize(
+    ("bins", "epsilon", "status"), [(256, 1, 201), (260, 1, 422), (191, 4, 201), (194, 4, 422)]
+)
 def test_a_survey_that_decodes_too_long_is_refused_when_it_is_added(
-    tmp_path: Path, bins: int, status: int
+    tmp_path: Path, bins: int, epsilon: int, status: int
 ) -> None:
     axes = lw.Product(x=lw.Integers(1, bins), y=lw.Integers(1, bins))
-    survey = lw.Survey("large", lw.randomizers.MultiscaleBoxes(axes, 1))
+    survey = lw.Survey("large", lw.randomizers.MultiscaleBoxes(axes, epsilon))
 
     async def run() -> None:
         async with site(tmp_path) as here:
@@ -123,6 +124,8 @@ def test_a_survey_that_decodes_too_long_is_refused_when_it_is_added(
             assert answer.status_code == status
             if status != 201:
                 assert problem(answer) == "survey-refused"
-                assert f"at most {MOST_PAIR_CELLS:,} cells" in answer.json()["detail"]
+                most = {1: "67,600", 4: "37,332"}[epsilon]
+                assert f"at epsilon {epsilon} a collector decodes" in answer.json()["detail"]
+                assert f"at most {most} cells" in answer.json()["detail"]
 
     asyncio.run(run())

@@ -203,7 +203,9 @@ def test_an_unknown_version_is_refused(postgres_server: PostgresServer, address:
     schema = address.rpartition("=")[2]
     asyncio.run(postgres_server.ask(f"UPDATE {schema}.lapwing_version SET version = 99"))
     newest = len(migrations())
-    with pytest.raises(FormatError, match=f"version 99, but this software knows up to {newest}"):
+    with pytest.raises(
+        FormatError, match=f"version 99, but this software supports versions up to {newest}"
+    ):
         open_store(address)
 
 

@@ -225,7 +225,7 @@ def test_a_segment_that_is_hidden_beside_a_small_one_says_so(tmp_path: Path) -> 
             path = await here.publish(LABELS, minimum=100)
             await fill(here, LABELS, [1] * 150, segment=1)
             await fill(here, LABELS, [1] * 5, segment=2)
-            for segment, said in (("north", "is hidden, though"), ("south", "fewer than 100 ")):
+            for segment, said in (("north", "is hidden although"), ("south", "fewer than 100 ")):
                 answer = await here.ask("GET", f"{path}/results/e?segment={segment}")
                 assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
                 assert said in answer.json()["detail"], segment

@@ -148,7 +148,7 @@ def test_as_many_are_named_as_the_limit_says() -> None:
     parts = [f"{number:064x}/e.{number}" for number in range(MOST_TOGETHER + 1)]
     found = _together(",".join(parts[1:]), find)
     assert [f"{survey}/{epoch}" for survey, epoch in found] == parts[1:]
-    with pytest.raises(ProblemError, match="at most 16 surveys"):
+    with pytest.raises(ProblemError, match="at most 16 other surveys"):
         _together(",".join(parts), find)
 
 

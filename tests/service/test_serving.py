@@ -147,7 +147,7 @@ def test_what_cannot_start_says_why(tmp_path: Path) -> None:
     with served(tmp_path) as here:
         database = str(tmp_path / "collector.sqlite")
         code, said = run("--port", "0", "--database", database)
-        assert code == 7 and "another collector holds collector.sqlite" in said
+        assert code == 7 and "another collector uses collector.sqlite" in said
         own = str(tmp_path / "own.sqlite")
         code, said = run("--port", str(here.port), "--database", own)
         assert code == 7 and "in use. Stop" in said and "another --port" in said

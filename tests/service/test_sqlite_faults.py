@@ -61,7 +61,7 @@ def test_every_commit_waits_for_the_disk(database: Path) -> None:
 
 def test_a_second_collector_is_refused_in_one_process_and_in_another(database: Path) -> None:
     store = SqliteStore(database)
-    with pytest.raises(StoreError, match=r"another collector holds collector\.db"):
+    with pytest.raises(StoreError, match=r"another collector uses collector\.db"):
         SqliteStore(database)
     program = "import sys; from lapwing.service.storage.opening import SqliteStore; "
     program += "SqliteStore(sys.argv[1])"
@@ -73,7 +73,7 @@ def test_a_second_collector_is_refused_in_one_process_and_in_another(database: P
         text=True,
         check=False,
     )
-    assert done.returncode and "another collector holds collector.db" in done.stderr
+    assert done.returncode and "another collector uses collector.db" in done.stderr
     store.store([upload([2])])
     store.close()
     SqliteStore(database).close()
@@ -219,7 +219,7 @@ def test_an_unknown_version_is_refused(database: Path) -> None:
     connection.close()
     for reading in (False, True):
         with pytest.raises(
-            FormatError, match=f"version 99, but this software knows up to {NEWEST}"
+            FormatError, match=f"version 99, but this software supports versions up to {NEWEST}"
         ):
             SqliteStore(database, reading=reading)
 
@@ -282,7 +282,8 @@ def test_an_interrupted_migration_is_as_if_it_had_not_begun(database: Path, tmp_
         assert len(transaction.rows("SELECT * FROM added")) == 1
     store.close()
     with pytest.raises(
-        FormatError, match=f"version {NEWEST + 1}, but this software knows up to {NEWEST}"
+        FormatError,
+        match=f"version {NEWEST + 1}, but this software supports versions up to {NEWEST}",
     ):
         SqliteStore(database)
 

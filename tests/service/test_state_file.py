@@ -189,8 +189,11 @@ def test_the_look_that_is_shown_goes_along(store: Store, target: Store, survey: 
     (line,) = (line for line in written if "look" in line)
     for changed, match in (
         ([one for one in written if "look" not in one], "rows of a look must come after it"),
-        ([*written[:3], line, *written[3:]], "may have one look, before its rows"),
-        ([one for one in written if not one.get("rows", {}).get("look")], "as many reports as"),
+        ([*written[:3], line, *written[3:]], "may have a look, which comes before its rows"),
+        (
+            [one for one in written if not one.get("rows", {}).get("look")],
+            "same number of reports as",
+        ),
     ):
         refused(target, changed, match)
 
@@ -272,7 +275,7 @@ def refused(target: Store, lines: list[Any], match: str) -> None:
 
 
 def test_a_file_of_nothing_but_its_end_is_refused(target: Store) -> None:
-    refused(target, [], "holds no survey, only its end")
+    refused(target, [], "contains no survey, only its end")
 
 
 BITS = lw.Survey("bits", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(4), 1))

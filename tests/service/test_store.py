@@ -122,7 +122,7 @@ def test_reports_of_another_width_are_refused(store: Store) -> None:
     wide = Upload(FP, "w1", new_id(), Batch(FP, 0, b"\0\0\0\0", 2))
     outcomes = store.store([upload([1]), wide])
     assert verdicts(outcomes) == [STORED, Problem.REFUSED]
-    assert outcomes[1].refused == ((0, "every report must have 1 bytes. These have 2"),)
+    assert outcomes[1].refused == ((0, "every report must have 1 bytes, but these have 2"),)
 
 
 def test_epochs_only_go_forward(store: Store) -> None:
@@ -136,14 +136,14 @@ def test_epochs_only_go_forward(store: Store) -> None:
     assert verdicts(store.store([kept])) == [STORED]
     store.set_epoch_state(FP, "w2", "grace")
     assert verdicts(store.store([upload([2], epoch="w2")])) == [STORED]
-    with pytest.raises(ArgumentError, match="that is grace cannot be open again"):
+    with pytest.raises(ArgumentError, match="that is grace cannot become open again"):
         store.set_epoch_state(FP, "w2", "open")
     store.set_epoch_state(FP, "w2", "closed")
     store.set_epoch_state(FP, "w2", "closed")
     changed = kept._replace(batch=upload([2]).batch)
     again = [kept, upload([3], epoch="w2"), changed]
     assert verdicts(store.store(again)) == [ALREADY, Problem.CLOSED, Problem.CLOSED]
-    with pytest.raises(ArgumentError, match="closed epoch must stay"):
+    with pytest.raises(ArgumentError, match="closed epoch cannot be changed"):
         store.put_epoch(FP, StoredEpoch("w2", closes=999))
     store.drop_lists(259)
     fold(store)
@@ -164,7 +164,7 @@ def test_times_may_change_until_it_closes_and_the_state_stays(store: Store) -> N
     publish(store)
     assert not store.put_epoch(FP, StoredEpoch("w1", "planned", closes=9))
     assert store.epochs(FP) == [StoredEpoch("w1", "open", closes=9)]
-    with pytest.raises(ArgumentError, match="opens must stay"):
+    with pytest.raises(ArgumentError, match="opens cannot be changed"):
         store.put_epoch(FP, StoredEpoch("w1", "planned", opens=5, closes=9))
     assert store.put_epoch(FP, StoredEpoch("w2", "planned", opens=5))
     store.set_epoch_state(FP, "w2", "open")
@@ -189,7 +189,7 @@ def test_a_draft_is_unknown_and_a_retired_survey_closed(store: Store) -> None:
     assert verdicts(store.store([upload([1])])) == [Problem.UNKNOWN_SURVEY]
     store.set_survey_state(FP, "retired")
     assert verdicts(store.store([upload([1])])) == [Problem.CLOSED]
-    with pytest.raises(ArgumentError, match="that is retired cannot be published"):
+    with pytest.raises(ArgumentError, match="that is retired cannot become published"):
         store.set_survey_state(FP, "published")
 
 
@@ -222,15 +222,17 @@ def test_an_epoch_keeps_the_text_that_it_asks(store: Store) -> None:
     store.add_epoch(one, StoredEpoch("w1", "open", opens=1), now=1)
     for state in ("open", "grace"):
         store.set_epoch_state(FP, "w1", state)
-        with pytest.raises(ArgumentError, match="must stay while an epoch of it can be answered"):
+        with pytest.raises(
+            ArgumentError, match="cannot change while one of its epochs can be answered"
+        ):
             store.set_notice(two, now=2)
-        with pytest.raises(ArgumentError, match="must stay while"):
+        with pytest.raises(ArgumentError, match="cannot change while"):
             store.add_epoch(two, StoredEpoch("w2", "open", opens=2), now=2)
     assert [epoch.name for epoch in store.epochs(FP)] == ["w1"]
     assert not store.set_notice(one, now=2)
     store.set_epoch_state(FP, "w1", "closed")
     store.put_epoch(FP, StoredEpoch("w2"))
-    with pytest.raises(ArgumentError, match="delete those that are planned"):
+    with pytest.raises(ArgumentError, match="delete the planned ones"):
         store.set_notice(two, now=3)
     store.delete_epoch(FP, "w2")
     assert store.set_notice(two, now=3)
@@ -254,9 +256,9 @@ def test_the_question_of_memoized_reports_stays(store: Store) -> None:
     store.add_epoch(stored, StoredEpoch("w1", "open", opens=1), now=1)
     store.set_epoch_state(first.fingerprint, "w1", "closed")
     for wrong in (other, none):
-        with pytest.raises(ArgumentError, match="a survey of another name"):
+        with pytest.raises(ArgumentError, match="a survey with another name"):
             store.set_notice(wrong, now=2)
-        with pytest.raises(ArgumentError, match="a survey of another name"):
+        with pytest.raises(ArgumentError, match="a survey with another name"):
             store.add_epoch(wrong, StoredEpoch("w2", "open", opens=2), now=2)
     assert store.set_notice(same, now=2)
 

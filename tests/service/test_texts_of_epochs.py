@@ -50,7 +50,7 @@ def test_each_epoch_says_what_it_asked(tmp_path: Path) -> None:
                 drawn = (await here.done("GET", f"{PATH}/results/{epoch}.svg")).text
                 assert f"value, {survey.measured_in}" in drawn
             warned = (await result("two", "?against=one"))["warnings"]
-            assert warned == ["epoch one asked people another text than epoch two"]
+            assert warned == ["epoch one asked people a different text from epoch two"]
             headers = {"cookie": f"{COOKIE}={ADMIN}"}
 
             async def shown(query: str) -> str:
@@ -60,7 +60,7 @@ def test_each_epoch_says_what_it_asked(tmp_path: Path) -> None:
             one, two = await shown("&epoch=one"), await shown("&epoch=two&against=epoch:one")
             assert "How long, in ms?" in one and "<dd>Lab</dd>" in one and "Value, ms" in one
             assert "How long, in s &lt;b&gt;?" in two and "<dd>Lab</dd>" not in two
-            assert "Epoch one asked people another text than epoch two." in two
+            assert "Epoch one asked people a different text from epoch two." in two
             overview = (await here.ask("GET", "/", token=None, headers=headers)).text
             assert "How long, in s &lt;b&gt;?" in overview and "from 0 to 100 s" in overview
             public = (await here.ask("GET", f"/take-part/{FIRST.fingerprint}", token=None)).text

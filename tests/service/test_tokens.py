@@ -119,7 +119,7 @@ def test_the_last_token_of_an_admin_stays(tmp_path: Path) -> None:
     for token in (one, two, ann):
         store.add_access_token(token)
     assert store.delete_access_token(one.digest, other_admins=0)
-    with pytest.raises(ArgumentError, match="Make another one first"):
+    with pytest.raises(ArgumentError, match="Create another one first"):
         store.delete_access_token(two.digest, other_admins=0)
     assert store.delete_access_token(ann.digest, other_admins=0)
     assert store.delete_access_token(two.digest, other_admins=1)

@@ -16,8 +16,8 @@ PAIRS = lw.Product(x=lw.Integers(0, 3), y=lw.Integers(0, 2))
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (lw.Rappor(lw.Categories(4), 1), "does not have its randomizer, rappor"),
-        (lw.RandomizedResponse(lw.Categories(2**20 + 1), 1), "at most 1,048,576 symbols"),
+        (lw.Rappor(lw.Categories(4), 1), "does not support its randomizer, rappor"),
+        (lw.RandomizedResponse(lw.Categories(2**20 + 1), 1), "at most 1,048,576 bins or labels"),
     ],
     ids=["RAPPOR", "many labels"],
 )

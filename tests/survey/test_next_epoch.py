@@ -102,7 +102,7 @@ def test_what_must_not_choose() -> None:
         (FIRST, answer, {"users": 0}, ArgumentError, "users"),
         (FIRST, answer, {"users": 10**13}, ArgumentError, "users"),
         (FIRST, dataclasses.replace(answer, reports=0), {}, ArgumentError, "answer of a survey"),
-        (FIRST, answer, {"name": "wait"}, ArgumentError, "name of its own"),
+        (FIRST, answer, {"name": "wait"}, ArgumentError, "its own name"),
         (dataclasses.replace(FIRST, name=190 * "a"), answer, {}, ArgumentError, "Pass one"),
         (kept, answer, {}, ArgumentError, "memoized"),
         (rounds, answer, {}, ArgumentError, "memoized"),

@@ -163,6 +163,14 @@ def test_private_counts_that_are_added_lose_their_standing() -> None:
         lw.Release.from_document(forged)
 
 
+def test_a_sum_with_many_stated_counts_loads() -> None:
+    domain = lw.Categories([f"label {number}" for number in range(40)], missing="category")
+    private = lw.release(["label 1"], domain, neighbors="add-or-remove-one", epsilon=1).release
+    counts: Any = range(1, 42)
+    stated = lw.read_counts(domain, counts, noise="discrete-laplace", scale=1).release
+    assert lw.Release.from_json((private + stated).to_json()) == private + stated
+
+
 def test_missing_values_have_a_count_of_their_own() -> None:
     how: Any = {"noise": "gaussian", "scale": 3}
     result = lw.read_counts(["no", None, "yes"], [600.3, 100.2, 298.9], **how).distribution

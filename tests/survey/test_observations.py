@@ -85,9 +85,11 @@ def test_who_counts_refuses_a_log_and_other_bins() -> None:
     survey = Survey("label", RandomizedResponse(LABELS, EPSILON))
     with pytest.raises(MismatchError, match="randomized-response counts them"):
         survey.decode(log())
-    with pytest.raises(ArgumentError, match="only a square wave can be decoded at other bins"):
+    with pytest.raises(ArgumentError, match="only a square wave can be decoded with other bins"):
         survey.decode(counts(), bins=4)
-    with pytest.raises(ArgumentError, match="stored reports have no other bins"):
+    with pytest.raises(
+        ArgumentError, match="stored reports can be decoded only with their own bins"
+    ):
         channel_for(LinearHashing(LABELS, EPSILON), log(), bins=4)
     with pytest.raises(UnsupportedChannelError, match="needs the log of linear hashing"):
         survey.decode(counts(), decoder=ExhaustiveScan())

@@ -1,5 +1,6 @@
 """`lw.release` with questions: answers, budgets, the ledger, sums, documents, pictures."""
 
+import dataclasses
 from fractions import Fraction
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_nothing_is_paid_where_exact_counts_are_too_coarse(tmp_path):
     lw.Ledger(lw.Guarantee(3, 0, "replace-one", "central")).save(path)
     counts = ExactCounts.of_values(VALUES, lw.Interval(0, 100, bins=64))
     for asked in ("mean", "share above 33", "histogram bins 7"):
-        with pytest.raises(ArgumentError, match=r"needs the values|is not at an edge"):
+        with pytest.raises(ArgumentError, match=r"needs the values|is not at a bin edge"):
             lw.release(counts, neighbors="replace-one", epsilon=1, questions=[asked], ledger=path)
     assert not lw.Ledger.load(path).entries
 
@@ -165,6 +166,9 @@ def test_sums_of_releases_of_different_people():
     assert abs(answer.value - VALUES.mean()) < 1 and answer.low < VALUES.mean() < answer.high
     with pytest.raises(MismatchError, match="twice"):
         whole + parts[0].release
+    one = parts[0].release
+    drawn = published(values=VALUES[::3], questions=ASKED[:3], rng=seeded(1)).release
+    assert one.standing != "seeded" == (one + drawn).standing == (drawn + one).standing
     median = [published(seed, questions=["quantile 0.5"]).release for seed in (1, 2)]
     with pytest.raises(MismatchError, match="each release chose a bin"):
         median[0] + median[1]
@@ -204,12 +208,12 @@ def test_a_curve_of_something_else_is_refused():
         lw.Release.sum_of(half, people="same"),
     ]
     for other in others:
-        with pytest.raises(FormatError, match="the curve must be of the same"):
+        with pytest.raises(FormatError, match="the curve must have the same"):
             QuestionRelease.from_document(document | {"curve": other.to_document()})
     drawn = curve(rng=seeded(1)).to_document()
     with pytest.raises(FormatError, match="must state the same verification"):
         QuestionRelease.from_document(document | {"curve": drawn})
-    with pytest.raises(FormatError, match="32 lower-case hex"):
+    with pytest.raises(FormatError, match="32 lowercase hex"):
         QuestionRelease.from_document(document | {"identifiers": ["a"]})
     parts = [document["parts"][0] | {"question": {"question": "curve"}}]
     with pytest.raises(FormatError, match="the curve has no numbers"):
@@ -218,10 +222,10 @@ def test_a_curve_of_something_else_is_refused():
 
 def test_what_is_refused_before_anything_is_drawn():
     cases = [
-        ({"questions": ["curve"]}, "without questions"),
+        ({"questions": ["curve"]}, "leave out the questions"),
         ({"questions": ["mean"], "mechanism": "prefix-sums"}, "are for the curve"),
         ({"questions": ["share above 200"]}, "beyond the range"),
-        ({"questions": None, "shares": [1]}, "shares belong to questions"),
+        ({"questions": None, "shares": [1]}, "shares are for questions"),
         ({"domain": lw.Categories(["a"]), "questions": ["mean"]}, "for numbers"),
     ]
     for given, message in cases:
@@ -230,9 +234,9 @@ def test_what_is_refused_before_anything_is_drawn():
     with pytest.raises(ArgumentError, match="a mean needs the values"):
         counts = lw.protocol.ExactCounts.of_values(VALUES, lw.Interval(0, 100, bins=10))
         lw.release(counts, epsilon=1, neighbors="replace-one", questions=["mean"])
-    with pytest.raises(ArgumentError, match="their draw fixes it"):
+    with pytest.raises(ArgumentError, match="fixed when they were drawn"):
         published().answer("quantile 0.5", level=0.9)
-    with pytest.raises(ArgumentError, match="does not show how far a sample"):
+    with pytest.raises(ArgumentError, match="does not show the sampling error"):
         published().answer("mean", target="population")
     with pytest.raises(PrivacyError, match="neighbors"):
         lw.release(VALUES, AGES, epsilon=1, questions=["mean"])
@@ -289,12 +293,19 @@ def test_some_of_the_quantiles_that_were_asked_together_are_answered_alone():
 
 
 def test_damaged_documents_are_refused():
-    document = published(questions=["quantile 0.5"]).release.to_document()
+    made = published(questions=["quantile 0.5"]).release
+    document, bins = made.to_document(), made.domain.left.size
     for key, value in (("identifiers", [["a"]]), ("identifiers", 3), ("people", None)):
         with pytest.raises(FormatError):
             QuestionRelease.from_document({**document, key: value})
-    for answers in ([0, 10**6], [-1, 0], [0]):
-        (part,) = document["parts"]
+    (part,) = document["parts"]
+    for answers in ([0, bins, 0], [-1, 0, 0], [0, 0, 10**6], [0]):
+        with pytest.raises((ArgumentError, MismatchError)):
+            dataclasses.replace(
+                made,
+                digests=(),
+                parts=[dataclasses.replace(made.parts[0], answers=np.array(answers))],
+            )
         with pytest.raises(FormatError):
             QuestionRelease.from_document({**document, "parts": [{**part, "answers": answers}]})
 
@@ -343,7 +354,25 @@ def test_a_file_with_other_shares_or_another_maker_is_refused(changed: dict[str,
         QuestionRelease.from_document(document)
 
 
-@pytest.mark.parametrize("relation", ["add-or-remove-one"])
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
+def test_quantiles_cost_rho_by_their_bounded_range(relation):
+    """The noise of a quantile is half that of its epsilon, and four cost twice as much as one."""
+    scales = {}
+    for rho, asked in (("0.5", "quantile 0.5"), ("0.5", "quantile 0.2 0.4 0.6 0.8")):
+        given: dict[str, Any] = {"neighbors": relation, "questions": [asked]}
+        made = published(**given, epsilon=None, rho=rho).release
+        assert made.promise.allows(made.loss) and made.loss.rho > Fraction(rho) * Fraction(99, 100)
+        assert QuestionRelease.from_json(made.to_json()) == made
+        pure = published(**given, epsilon=1).release  # costs rho = 1/2 as any mechanism
+        scales[asked] = made.parts[0].noise.scale / pure.parts[0].noise.scale
+    assert [round(float(scale), 1) for scale in scales.values()] == [0.5, 0.2]
+    document = made.to_document()
+    document["parts"][0]["noise"]["scale"] = str(made.parts[0].noise.scale * Fraction(9, 10))
+    with pytest.raises(FormatError, match="too small"):
+        QuestionRelease.from_document(document)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
 def test_linear_answers_are_combined_with_the_curve(relation):
     """Intervals of both together are narrower than those of either, and they hold."""
     asked = ["mean", "histogram bins 8", "share above 50"]
@@ -360,7 +389,7 @@ def test_linear_answers_are_combined_with_the_curve(relation):
     )
     counts = ExactCounts.of_values(VALUES, planned.draws.counted)
     widths, held = {}, {each: [] for each in asked}
-    for seed in range(5):
+    for seed in range(20):
         made = planned.publish(counts, rng=lw.seeded(seed))
         for each in asked:
             both = made.answer(each)
@@ -371,8 +400,8 @@ def test_linear_answers_are_combined_with_the_curve(relation):
             held[each] += [*(low <= truths[each]) & (truths[each] <= high)]
     for each in asked:
         least = min(np.mean(widths[each, name]) for name in ("direct", "curve"))
-        assert np.mean(widths[each, "both"]) < least
-        assert np.mean(held[each]) > 0.7  # of the share and the mean there are five
+        assert np.mean(widths[each, "both"]) < 0.92 * least
+        assert np.mean(held[each]) >= 0.8  # binomial of 20 and 0.95: below with probability 0.003
 
 
 def test_many_questions_with_a_delta_get_gaussian_noise_of_one_mu():

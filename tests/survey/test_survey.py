@@ -138,7 +138,7 @@ def changed(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 @each(
     ("path", "value", "says"),
     [
-        ("format", "lapwing-tally", "must be a survey. It is a tally"),
+        ("format", "lapwing-tally", "must be a survey, but it is a tally"),
         ("format", None, "must be a survey"),
         ("version", 2, "version"),
         ("version", True, "version"),

@@ -77,7 +77,7 @@ def test_every_part_is_agreed() -> None:
         ({"segments": ["north"], "segment_minimum": 10**13}, "segment_minimum"),
         ({"segments": ["north"], "segment_minimum": True}, "segment_minimum"),
         ({"segments": ["north"], "segment_minimum": 1.5}, "segment_minimum"),
-        ({"segment_minimum": 10}, "goes with segments"),
+        ({"segment_minimum": 10}, "is only for segments"),
         ({"remembered": 1}, "True or False"),
         ({"remembered": "yes"}, "True or False"),
     ],

@@ -88,7 +88,7 @@ def test_labels_and_releases_are_watched() -> None:
     assert change.week == "4"
     assert "more f" in change.shift.in_words(labels.randomizer.domain)
     many = lw.Survey("many", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(100), 1))
-    with pytest.raises(ArgumentError, match="64 labels at most"):
+    with pytest.raises(ArgumentError, match="at most 64 labels"):
         lw.Watch().look(*pairs([np.full(100, 50)], many))
 
 
@@ -116,11 +116,11 @@ def test_the_file_of_a_tally_is_looked_at_once_however_few_people_are_in_it() ->
 
 def test_a_week_twice_out_of_order_or_of_another_domain_is_refused(seen: Any) -> None:
     watch, _, weeks = seen
-    with pytest.raises(MismatchError, match=r"weeks 3 and .* hold the same counts"):
+    with pytest.raises(MismatchError, match=r"weeks 3 and .* have the same counts"):
         watch.look(weeks[2])
     name = str(len(watch.weeks) + 1)
     assert watch.look(weeks[2], allow_equal=[name])[0].names[-1] == name
-    with pytest.raises(MismatchError, match="week 4 was looked at before"):
+    with pytest.raises(MismatchError, match="week 4 was already examined"):
         watch.look(weeks[2], name="4")
     dated, _ = lw.Watch().look(weeks[0], name="2026-W10")
     dated, _ = dated.look(None)
@@ -129,7 +129,7 @@ def test_a_week_twice_out_of_order_or_of_another_domain_is_refused(seen: Any) ->
     for name in ("", "a\nb", 3):
         with pytest.raises(ArgumentError, match="1 to 100 printable characters"):
             dated.look(weeks[1], name=name)  # type: ignore[arg-type]
-    assert repr(dated) == "<Watch at alpha 0.05, 2 weeks looked at, 0 reported>"
+    assert repr(dated) == "<Watch at alpha 0.05, 2 weeks examined, 0 reported>"
     other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=24), 1))
     (week,) = pairs(counted([BEFORE]), other)
     with pytest.raises(MismatchError, match="one domain"):

@@ -138,7 +138,7 @@ REFUSED = [
 MARKED, LONG, UNSEEN = (
     "have at most 30 combining marks in a row",
     "have at most 1,000 characters",
-    "hold no control character, line break or bidirectional override",
+    "contain no control character, line break or bidirectional override",
 )
 
 ILLEGAL = [

@@ -88,9 +88,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "0.02 < F < 0.98; about the people themselves (empirical) and those they were drawn "
             "from (population).",
             table(["law", "ε", *names], rows, texts=1),
-            f"Pointwise {100 * min(pointwise):.1f} to {100 * max(pointwise):.1f}% (asked: "
+            f"Pointwise {100 * min(pointwise):.1f} to {100 * max(pointwise):.1f}% (target: "
             f"{100 * POINTWISE[0]:.0f} to {100 * POINTWISE[1]:.0f}), whole curves at least "
-            f"{100 * min(whole):.1f}% (asked: {100 * SIMULTANEOUS:.0f}; one standard error is "
+            f"{100 * min(whole):.1f}% (target: {100 * SIMULTANEOUS:.0f}; one standard error is "
             f"{100 * (0.05 * 0.95 / settings['repeats']) ** 0.5:.1f}): "
             f"{'reached' if good else 'missed in some cell'}.",
         ]

@@ -117,5 +117,5 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "90% counted from 04:00, of the people themselves (empirical) and of their population. "
         "An interval that is not given counts as one that holds. Intervals of the mean and of R "
         "hold wherever values lie inside their bins, so they cover more where the bins are wide. "
-        f"The least is {least:.1%}; asked: 92%.\n\n{table(head, rows)}"
+        f"The least is {least:.1%}; target: 92%.\n\n{table(head, rows)}"
     )

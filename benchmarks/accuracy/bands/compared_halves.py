@@ -101,7 +101,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return (
         f"Of {settings['pairs']} pairs of halves of {settings['people']:,} people each, at epsilon "
         f"{settings['epsilon']} and {settings['bins']} bins, how many are said to differ at 95%. "
-        "Asked of 200: at most 14 random halves, and at least 100 that are apart. The default "
+        "Required (of 200): at most 14 random halves, and at least 100 that are apart. The default "
         "target is the population, so both samplings count. Two halves of a table are as far apart "
         f"as two independent samples of their size.\n\n{table(head, rows)}"
     )

@@ -82,7 +82,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "decoder, edges with 0.02 < F < 0.98; about the people themselves (empirical) and "
             "those they were drawn from (population).",
             table(["law", "ε", *kinds], rows),
-            f"Asked: a mean of {100 * MEAN[0]:g} to {100 * MEAN[1]:g}%, no cell below "
+            f"Target: a mean of {100 * MEAN[0]:g} to {100 * MEAN[1]:g}%, no cell below "
             f"{100 * LEAST:g} less two standard errors. {'; '.join(said)}.",
         ]
     )

@@ -132,7 +132,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 cells,
                 texts=2,
             ),
-            f"Asked of the cut band: {100 * ASKED_MEAN:.0f}% in the mean and "
+            f"Target for the cut band: {100 * ASKED_MEAN:.0f}% in the mean and "
             f"{100 * ASKED_LEAST:.0f}% in the worst column; measured: {100 * mean:.1f} and "
             f"{100 * least:.1f}%: {'reached' if reached else 'missed'}.",
         ]

@@ -308,7 +308,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             table(
                 ["column", "setting", "releases", *KINDS, "half width", "seconds"], rows, texts=2
             ),
-            f"Asked: {100 * POOLED:.0f} over the settings of each column, "
+            f"Target: {100 * POOLED:.0f} over the settings of each column, "
             f"{'reached' if not short else 'missed: ' + ', '.join(short)}. No setting below "
             f"{100 * LEAST:.0f}: {'reached' if not below else 'missed: ' + ', '.join(below)}.",
         ]

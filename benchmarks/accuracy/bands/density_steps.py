@@ -141,7 +141,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 cells,
                 texts=2,
             ),
-            f"Asked: one peak with a sure second maximum in at most {100 * ASKED_FALSE:.0f}%, two "
+            f"Target: one peak with a sure second maximum in at most {100 * ASKED_FALSE:.0f}%, two "
             f"peaks both shown in at least {100 * ASKED_BOTH:.0f}%; measured: {100 * false:.1f} "
             f"and {100 * both:.1f}%: {'reached' if reached else 'missed'}.",
         ]

@@ -17,7 +17,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.atoms import expected_mass
 
-TITLE = "Found atoms"
+TITLE = "Detected atoms"
 FULL: dict[str, Any] = {
     "repeats": 5,
     "bins": 1024,
@@ -86,7 +86,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "a bin holds beyond what the bins around it suggest. The figures are of intervals for "
             "that alone; those printed today contain them and reach to the whole bin.",
             table(["column", "ε", "found", "share inside", "truth inside"], rows, texts=1),
-            f"Of {found} atoms {own} shares and {true} true shares. Asked: all, and "
+            f"Of {found} atoms {own} shares and {true} true shares. Target: all, and "
             f"{100 * ASKED:.0f}%: {'reached' if good else 'missed'}.",
         ]
     )

@@ -134,7 +134,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "interval holds the truth, and of the tables in which all intervals do; nominal 95%. "
             'Table: the default. Pointwise: `kind="pointwise"`, the default before.',
             table(["", "ε", *names], rows),
-            f"Asked of tables: {100 * ASKED:.0f}% of the rows and of the tables: "
+            f"Target for tables: {100 * ASKED:.0f}% of the rows and of the tables: "
             f"{'reached' if least >= ASKED else 'missed'}.",
         ]
     )

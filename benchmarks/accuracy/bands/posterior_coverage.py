@@ -136,11 +136,18 @@ def section(
             "bins with 0.02 < F < 0.98. Width beside the exact linear band of the same reports "
             f"({settings['linear_repeats']} tallies).",
             table(
-                ["column", "ε", "pointwise %", "whole curve %", "width / linear", "asked at most"],
+                [
+                    "column",
+                    "ε",
+                    "pointwise %",
+                    "whole curve %",
+                    "width / linear",
+                    "target: at most",
+                ],
                 rows,
                 texts=1,
             ),
-            f"Asked: 93 to 98% pointwise and at least 92% of whole curves, "
+            f"Target: 93 to 98% pointwise and at least 92% of whole curves, "
             f"{'reached in every cell' if good else 'missed in some cell'}; widths "
             f"{'all reached' if narrow else 'missed in some cell'}.",
         ]

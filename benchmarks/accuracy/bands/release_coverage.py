@@ -60,7 +60,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"fifth of whom have no value, {settings['repeats']:,} releases of prefix sums at "
             "epsilon 1; bins with 0.02 < F < 0.98.",
             table(["bins", "covered", "standard error"], rows),
-            f"Asked: {100 * ASKED[0]:.1f} to {100 * ASKED[1]:.0f}%: "
+            f"Target: {100 * ASKED[0]:.1f} to {100 * ASKED[1]:.0f}%: "
             f"{'reached' if good else 'missed at some number of bins'}.",
         ]
     )

@@ -174,7 +174,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "The figures are of intervals for that alone; those printed today contain them "
             "and reach to the whole bin.",
             table([*heads, "share inside", "truth inside"], rows, texts=1),
-            f"Of {found} atoms {own} shares and {true} true shares. Asked: all, and "
+            f"Of {found} atoms {own} shares and {true} true shares. Target: all, and "
             f"{100 * ASKED:.0f}%: {'reached' if good else 'missed'}.",
             f"An atom that the domain declares at the low end of an exponential column of "
             f"{settings['declared']['bins']} bins, {settings['declared']['repeats']} polls: error "

@@ -81,6 +81,6 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         'Draws in which the truth lies in the 95% interval of "at most x": '
         f"`{settings['column']}`, {settings['people']} people, {settings['bins']} bins of 0 to "
         f"{settings['high']:,}, releases at epsilon 1 and reports of a multiscale wave at epsilon "
-        "2. Asked: 93%; with bins closed on the left and intervals that claimed to be exact at "
+        "2. Target: 93%; with bins closed on the left and intervals that claimed to be exact at "
         f"edges, none.\n\n{table(head, rows)}"
     )

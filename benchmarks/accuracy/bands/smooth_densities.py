@@ -200,7 +200,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 cells,
                 texts=1,
             ),
-            f"Asked: held in {100 * ASKED_HELD:.0f}%, and a width on smooth columns of at most "
+            f"Target: held in {100 * ASKED_HELD:.0f}%, and a width on smooth columns of at most "
             f"{asked}: {'missed: ' + ', '.join(missed) if missed else 'reached'}.",
         ]
     )

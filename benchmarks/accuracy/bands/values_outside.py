@@ -106,7 +106,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     repeats = ", ".join(f"{n} at {bins} bins" for bins, n in settings["repeats"].items())
     return (
         'Mean errors with `outside="overflow"` over those with `outside="clip"` where nobody is '
-        "outside (geometric mean over bins, people and epsilons; asked: at most 1.02 in all and "
+        "outside (geometric mean over bins, people and epsilons; target: at most 1.02 in all and "
         f"1.10 for each column). The last column has {100 * settings['outside']:g}% of the people "
         "above the range: how often its 95% interval holds the share. "
         f"Repeats: {repeats}, half of them for the coverage.\n\n"

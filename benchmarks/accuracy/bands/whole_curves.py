@@ -139,7 +139,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "pointwise coverage is a mean over all edges. The width of the whole curve's band is a "
             "mean over them, in percentage points.",
             table(["column", "ε", "whole curve, %", "pointwise, %", "width"], rows, texts=1),
-            f"Asked: {100 * ASKED:.0f}% of each kind. The lowest is {lowest} with "
+            f"Target: {100 * ASKED:.0f}% of each kind. The lowest is {lowest} with "
             f"{100 * kinds[lowest]:.0f}%: {'reached' if good else 'missed'}.",
         ]
     )

@@ -183,7 +183,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 texts=1,
             ),
             _coverage(cells, settings["repeats"]),
-            f"Against the best of our own {mean:.2f} in the mean and {worst:.2f} at worst (asked: "
+            f"Against the best of our own {mean:.2f} in the mean and {worst:.2f} at worst (target: "
             f"{MEAN:g} and {WORST:g}): "
             f"{'reached' if mean <= MEAN and worst <= WORST else 'missed'}. {_factors(cells)}",
         ]
@@ -222,6 +222,6 @@ def _factors(cells: Sequence[dict[str, Any]]) -> str:
         ]
         factor = float(np.exp(np.mean(np.log(gains))))
         asked = FACTORS.get(epsilon)
-        beside = f" (asked: {asked:g})" if asked is not None else ""
+        beside = f" (target: {asked:g})" if asked is not None else ""
         said.append(f"{factor:.2f}{beside} at epsilon {epsilon:g}")
     return f"Smooth laws, the paper's best valid over the default: {', '.join(said)}."

@@ -128,8 +128,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{', '.join(settings['noises'])} noise alike. *Covered*: percent of the edges with "
             f"{_EDGE} < F < {1 - _EDGE} in the pointwise 95% band.",
             table(["column", "people", "scale", "W1", "KS", "covered"], body, texts=1),
-            f"All together: W1 {first:.2f} (asked: at most {MOST}), KS {largest:.2f}, covered "
-            f"{100 * covered['mean']:.1f} ± {100 * covered['standard_error']:.1f}% (asked: "
+            f"All together: W1 {first:.2f} (target: at most {MOST}), KS {largest:.2f}, covered "
+            f"{100 * covered['mean']:.1f} ± {100 * covered['standard_error']:.1f}% (target: "
             f"{100 * LOW:.0f} to {100 * HIGH:.0f}): {'reached' if reached else 'missed'}.",
         ]
     )

@@ -282,12 +282,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "repeats, most of few people. *People expected*: `expected=` is their number.",
             table(head, rows, texts=4),
             f"Over all settings: {EXPECTED} {_mean_text(cells, EXPECTED)}, {DEFAULT} "
-            f"{_mean_text(cells, DEFAULT)} (asked with people expected: {MEAN:g}). "
+            f"{_mean_text(cells, DEFAULT)} (target with people expected: {MEAN:g}). "
             + " ".join(parts),
             f"Settings above {MEAN:g} by two standard errors, with people expected: {len(above)} "
             f"of {len(cells)}{': ' if above else ''}{'; '.join(above)}. Over its own best choice "
             "of each setting, the mean of a column is at most "
-            f"{columns[:, 0].max():.2f} in W1 and {columns[:, 1].max():.2f} in KS (asked: "
+            f"{columns[:, 0].max():.2f} in W1 and {columns[:, 1].max():.2f} in KS (target: "
             f"{WORST:g}). A column in one setting is above that by two standard errors in "
             f"{len(of_columns)} of {len(cells) * len(settings['columns'])} cases. Standard errors "
             "of two repeats are rough.",

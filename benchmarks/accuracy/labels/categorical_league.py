@@ -146,8 +146,8 @@ def _calibrated(cells: list[dict[str, Any]]) -> str:
             shown = ", ".join(f"{one['ratio']:.2f} ± {one['standard_error']:.2f}" for one in pairs)
             told.append(f"{shown} on {name}")
     return (
-        f"Squared error of {CALIBRATE} over that of {DEFAULT}, by number of people: "
-        f"{'; '.join(told)}."
+        f"Squared error of {CALIBRATE} divided by that of {DEFAULT}, for increasing numbers of "
+        f"people: {', '.join(told)}."
         if told
         else ""
     )
@@ -169,12 +169,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     worst = max(range(len(cells)), key=lambda i: default[i]["ratio"])
     summary = (
         f"Squared error of {DEFAULT} against the best of each of {len(cells)} cells: geometric "
-        f"mean {geometric([one['ratio'] for one in default]):.3f} (asked at most "
+        f"mean {geometric([one['ratio'] for one in default]):.3f} (target: at most "
         f"{ASKED['geometric']}, the study {STUDY['geometric']}), worst cell "
         f"{default[worst]['ratio']:.2f} ± {default[worst]['standard_error']:.2f} "
-        f"({cells[worst]['population']}, {cells[worst]['people']:,} people; asked at most "
-        f"{ASKED['worst']:g}). The best of a cell is picked by these same repeats, which favors "
-        "it."
+        f"({cells[worst]['population']}, {cells[worst]['people']:,} people, target at most "
+        f"{ASKED['worst']:g}). The best decoder of a cell is chosen by the same repeats, which "
+        "favors it."
     )
     lines = []
     for cell, ratio in zip(cells, ratios["mse"], strict=True):
@@ -194,15 +194,16 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"{settings['size']:,} symbols, optimized unary encoding at epsilon "
-            f"{settings['epsilon']:g}, {settings['repeats']} repeats; all decoders see the same "
-            "reports. Errors are about the people who reported, each divided by that of the best "
-            "decoder of the cell; geometric mean and worst of the cells.",
+            f"{settings['epsilon']:g}, {settings['repeats']} repeats. All decoders see the same "
+            "reports. Errors are about the people who reported, and each is divided by the error "
+            "of the best decoder of the cell. The table has the geometric mean over the cells and "
+            "the worst cell.",
             table(["decoder", "MSE", "worst", "L1", "worst"], rows),
             summary,
             *filter(None, [_calibrated(cells)]),
-            "By cell: the ratio of the default and of the projection, and per cent of the symbols "
-            "that a nominal 95% pointwise band of the shares covers, of all and of the ten "
-            "largest. The band is cut at zero, where empty symbols lie, so it covers those more "
+            "By cell: the ratios of the default and of the projection, and the percentage of all "
+            "symbols and of the ten largest that a nominal 95% pointwise band of the shares "
+            "covers. The band is cut at zero, where empty symbols lie, so it covers those more "
             "often.",
             table(
                 [

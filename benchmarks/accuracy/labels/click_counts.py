@@ -100,13 +100,13 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"Optimized unary encoding on {settings['size']:,} pages, {settings['repeats']} "
-            "repeats. The file holds a tenth of the clicks of the paper; with all counts times ten "
-            "there are as many as the paper's 8,019,015, with a thinner tail. Mean squared error "
-            f"over all pages; over the {_TOP} largest. The ratio is of the first, to the "
-            "projection.",
+            "repeats. The file has a tenth of the paper's clicks. With all counts multiplied by "
+            "ten there are as many as the paper's 8,019,015, but with a thinner tail. Each cell "
+            f"has the mean squared error over all pages, and over the {_TOP} largest. The ratio "
+            "is that of the first, relative to the projection.",
             table(["clicks", "ε", *DECODERS, "ratio"], rows, texts=2),
-            f"At epsilon 1 the ratio is {' and '.join(sentences)} (asked at most "
-            f"{ASKED['ratio']:g}). A decode takes {seconds(cpu['median'])} of CPU (asked at most "
+            f"At epsilon 1 the ratio is {' and '.join(sentences)} (target: at most "
+            f"{ASKED['ratio']:g}). A decode takes {seconds(cpu['median'])} of CPU (target: at most "
             f"{ASKED['seconds']:g} s).",
         ]
     )

@@ -102,16 +102,16 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     reached = sum(one[1] <= ASKED for one in found)
     return "\n\n".join(
         [
-            f"Subset selection of made-up columns, {settings['repeats']} repeats; epsilon "
+            f"Subset selection of synthetic columns, {settings['repeats']} repeats, epsilon "
             f"{' and '.join(f'{one:g}' for one in settings['epsilons'])}, "
             f"{' and '.join(f'{one:,}' for one in settings['people'])} people. Squared error of "
-            "`MixturePrior` over that of the nearest distribution of the unbiased shares, on the "
-            "same tallies: geometric mean of the cells (worst of them). From 24 labels on the "
+            "`MixturePrior` divided by that of the distribution nearest to the unbiased shares, on "
+            "the same tallies: geometric mean of the cells (worst of them). From 24 labels on, the "
             "mixture prior is the default. Its constants were chosen on other draws of such "
             "columns and on evenly spaced shares.",
             table(["labels", *LAWS], rows),
-            f"At most {ASKED:g} is asked in every cell, and reached in {reached} of {len(found)}; "
-            f"the worst is {ratio:.2f} ± {error:.2f} "
+            f"The target is at most {ASKED:g} in every cell. It is met in {reached} of "
+            f"{len(found)}, and the worst is {ratio:.2f} ± {error:.2f} "
             f"({worst['size']} labels, {worst['law']}, epsilon {worst['epsilon']:g}, "
             f"{worst['people']:,} people).",
         ]

@@ -177,14 +177,14 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"Optimized unary encoding, the {settings['size']:,} largest labels of a column, "
             f"{settings['repeats']} repeats. *50th*: the share of the 50th largest label, in "
-            "standard deviations of an empty label's. Then squared errors of the 50 largest as "
-            "parts of the unbiased one's on the same tallies: of the default, the projection, the "
-            "default at commit 3a0ae02, and the best rule that knows all shares and which are the "
-            f"largest, where the error of all may be {ASKED['all']:g} times that earlier "
-            f"default's. *Price*: how large the error of all is, at least, in the same parts, "
-            f"where such a rule has at most {ASKED['largest']:g} times the unbiased error of the "
-            "largest. *All labels*: the default's squared error over all labels as part of the "
-            "earlier default's.",
+            "standard deviations of an empty label's share. The next columns have squared errors "
+            "of the 50 largest, divided by those of the unbiased estimate on the same tallies. "
+            "They are for the default, the projection, the default at commit 3a0ae02, and an "
+            "informed rule. That rule knows all shares and which are the largest, and its error "
+            f"over all labels may be {ASKED['all']:g} times that of the earlier default. *Price*: "
+            "the smallest error over all labels, relative to the earlier default, of a rule with "
+            f"at most {ASKED['largest']:g} times the unbiased error for the largest. *All labels*: "
+            "the default's squared error over all labels, divided by the earlier default's.",
             table(heads, rows, texts=1),
             _reading(marks),
         ]
@@ -207,12 +207,13 @@ def bounds(frontier: NDArray[np.float64]) -> tuple[float, float]:
 
 def _reading(marks: list[tuple[float, float, float, float, float]]) -> str:
     if not marks:
-        return "Not the sizes for which figures were asked."
+        return "There are no targets for these sizes."
     head = sum(one[0] <= ASKED["largest"] for one in marks)
     possible = sum(one[3] <= ASKED["largest"] for one in marks)
     dear = [one[4] for one in marks if one[3] > ASKED["largest"]]
     priced = (
-        f", and a rule that has it has {min(dear):.1f} to {max(dear):.1f} times the error of all"
+        f", and a rule that reaches it has {min(dear):.1f} to {max(dear):.1f} times the error "
+        "over all labels"
         if dear
         else ""
     )
@@ -220,10 +221,10 @@ def _reading(marks: list[tuple[float, float, float, float, float]]) -> str:
     gain = geometric([one[0] / one[1] for one in marks])
     return (
         f"The 50 largest have at most {ASKED['largest']:g} times the unbiased error in {head} of "
-        f"{len(marks)} cells; the informed rule reaches that in {possible}, so in the others it "
-        "cannot be had at this price: there the smallest of the 50 are no larger than the noise of "
-        f"thousands{priced}. The default's is {gain:.2f} times the earlier default's (geometric "
-        f"mean). All labels have at most {ASKED['all']:g} times the earlier default's error in "
-        f"{every} cells of {len(marks)}; geometric mean "
-        f"{geometric([one[2] for one in marks]):.3f}."
+        f"{len(marks)} cells. The informed rule reaches this in {possible}, so in the others it is "
+        "impossible at this price. There the smallest of the 50 are no larger than the noise of "
+        f"thousands of labels{priced}. The default's error for the 50 largest is {gain:.2f} times "
+        "the earlier default's (geometric mean). Over all labels, it is at most "
+        f"{ASKED['all']:g} times the earlier default's in {every} of {len(marks)} cells, with a "
+        f"geometric mean of {geometric([one[2] for one in marks]):.3f}."
     )

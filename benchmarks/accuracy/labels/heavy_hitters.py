@@ -116,16 +116,17 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"{settings['people']:,} people, each with one value drawn from {source} "
-            f"({measured['held']:,} values), which lie at random among 2^{settings['bits']}; sums "
-            f"over {settings['repeats']} runs. At most 0.05 values that nobody holds are asked for "
-            "in a run. *Sure*: three deviations above the threshold.",
+            f"({measured['held']:,} values), which are at random places among 2^{settings['bits']} "
+            f"values. Figures are sums over {settings['repeats']} runs. The threshold is set so "
+            "that at most 0.05 values that nobody has are expected per run. *Sure*: at least three "
+            "standard deviations above the threshold.",
             table(
                 [
                     "ε",
                     "method",
                     "threshold",
                     "listed",
-                    "of them false",
+                    "false ones",
                     "above the threshold, found",
                     "sure, found",
                     "in their 95% intervals",
@@ -144,15 +145,15 @@ def _reading(rows: list[dict[str, Any]], settings: dict[str, Any]) -> str:
     false = sum(row["false"] for row in scans)
     runs = settings["repeats"] * len(scans)
     parts = [
-        "the scan finds all sure values"
+        "The scan finds all sure values"
         if missed == 0
-        else f"**the scan misses {missed:g} sure values**",
-        f"it lists {false:g} values that nobody holds in {runs} runs, {0.05 * runs:g} expected",
+        else f"**The scan misses {missed:g} sure values**",
+        f"It lists {false:g} values that nobody has in {runs} runs, and {0.05 * runs:g} are "
+        "expected",
     ]
     lost = sum(row["sure"] - row["sure_found"] for row in rows if row["method"] == EXTENSION)
     parts.append(
-        "prefix extension has a higher threshold, from half of the people, and "
+        "Prefix extension has a higher threshold, because it uses half of the people, and "
         + ("loses no sure value" if lost == 0 else f"loses {lost:g} sure values")
     )
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+    return f"{'. '.join(parts)}."

@@ -106,11 +106,11 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     others = [name for name in cells[0]["means"] if name != OURS.name]
     return "\n\n".join(
         [
-            f"{settings['bins']} bins, {settings['repeats']} repeats; errors of the default on the "
-            f"256 points as parts of those of the best of {listed(others)} in each cell, chosen on "
-            "one half of the repeats and judged on the other, both ways.",
+            f"{settings['bins']} bins, {settings['repeats']} repeats. Errors of the default on the "
+            f"256 points, divided by those of the best of {listed(others)} in each cell. The best "
+            "is chosen on one half of the repeats and judged on the other, both ways.",
             table(["column", "ε", "W1", "best", "KS", "best"], lines, texts=1),
-            f"Geometric mean over {len(cells)} cells: {listed(said)} (asked: {ASKED_MEAN:g} in the "
-            f"mean, {ASKED_WORST:g} at worst).",
+            f"Geometric mean over {len(cells)} cells: {listed(said)} (target: {ASKED_MEAN:g} on "
+            f"average, {ASKED_WORST:g} at worst).",
         ]
     )

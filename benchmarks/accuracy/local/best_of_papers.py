@@ -122,7 +122,7 @@ def _summary(cells: list[dict[str, Any]]) -> str:
         ratios = [cell["ratios"][figure] for cell in cells]
         worst = max(cells, key=lambda cell: float(cell["ratios"][figure]["ratio"]))
         said.append(
-            f"{figure.upper()} {paired.told(paired.mean_ratio(ratios))} (asked {ASKED[figure]}, "
+            f"{figure.upper()} {paired.told(paired.mean_ratio(ratios))} (target {ASKED[figure]}, "
             f"the study {STUDY[figure]}; worst cell {worst['column']} at ε = "
             f"{worst['epsilon']:g}, {worst['ratios'][figure]['ratio']:.2f})"
         )

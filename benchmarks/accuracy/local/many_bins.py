@@ -174,7 +174,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "and as parts of EMS's on one square wave at the same bins; KS also at all edges of "
             "the bins asked about. Geometric means.",
             table([*head, "W1 to EMS", "KS to EMS", "KS to EMS, own edges"], lines, texts=1),
-            f"Asked: at most {w1:g} and {ks:g} beside {fewest} bins; W1 and KS beside EMS on the "
+            f"Target: at most {w1:g} and {ks:g} beside {fewest} bins; W1 and KS beside EMS on the "
             f"six columns {asked}.",
         ]
     )

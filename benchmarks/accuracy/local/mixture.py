@@ -167,11 +167,11 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     errors = {key: _error([cell["ratios"][key] for cell in cells]) for key in ASKED}
     summary = (
         f"Geometric mean of the ratio to EMS over {len(cells)} cells: W1 {means['w1_256']:.3f} ± "
-        f"{means['w1_256'] * errors['w1_256']:.3f} (asked {ASKED['w1_256']}, the study "
+        f"{means['w1_256'] * errors['w1_256']:.3f} (target {ASKED['w1_256']}, the study "
         f"{STUDY['w1_256']}), KS {means['ks_256']:.3f} ± "
-        f"{means['ks_256'] * errors['ks_256']:.3f} (asked {ASKED['ks_256']}, the study "
+        f"{means['ks_256'] * errors['ks_256']:.3f} (target {ASKED['ks_256']}, the study "
         f"{STUDY['ks_256']}). The worst in W1 again, in {settings['worst_repeats']} further "
-        f"paired repeats: {'; '.join(again)} (asked at most 1.05)."
+        f"paired repeats: {'; '.join(again)} (target: at most 1.05)."
     )
     bands = []
     for epsilon in settings["epsilons"]:

@@ -14,7 +14,7 @@ from benchmarks.markdown import table
 from benchmarks.summaries import geometric
 from lapwing.errors import LapwingWarning
 
-TITLE = "Bins of one's own"
+TITLE = "Bins with user-defined edges"
 
 FULL: dict[str, Any] = {
     "columns": [

@@ -198,9 +198,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{settings['repeats'] * len(settings['seeds'])} repeats. "
             "Shares are above median and upper quartile, the histogram has 16 equal cells. "
             "A figure is that of the recommended design over that of the default on 256 bins. "
-            "Shown is the geometric mean over the columns, with its standard error. The error is the root mean square about the people in the data. "
-            "The width is that of the 95% interval. Coverage is of the design's own intervals, in "
-            "the mean and on the worst column. A goal is for the error (for the width).",
+            "Shown is the geometric mean over the columns, with its standard error. The error is "
+            "the root mean square about the people in the data. The width is that of the 95% "
+            "interval. Coverage is of the design's own intervals, in the mean and on the worst "
+            "column. A goal is for the error (for the width).",
             table(heads, lines, texts=1),
         ]
     )

@@ -11,9 +11,11 @@ is moved to its nearest end, as in the other benchmarks, so every method has the
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow.parquet
@@ -24,6 +26,16 @@ from benchmarks.datasets import DataFolderError, data_folder
 from benchmarks.paper_files import DataFileError
 
 BINS = 64
+
+SMALL: dict[str, Any] = {
+    "repeats": 2,
+    "people": 20_000,
+    "bins": 16,
+    "epsilons": [4],
+    "pairs": ["made up"],
+    "seed": 0,
+}
+"""Settings with which a benchmark of pairs is tried."""
 
 Table = NDArray[np.float64]
 
@@ -199,3 +211,25 @@ def _bumps(bins: int) -> Table:
         found += weight * bump / bump.sum()
     found.setflags(write=False)
     return found
+
+
+def full(repeats: int, **changes: Any) -> dict[str, Any]:
+    """Return the settings of a benchmark of all pairs."""
+    usual = {"people": 200_000, "bins": BINS, "epsilons": [1, 2, 4], "pairs": list(PAIRS)}
+    return {"repeats": repeats, **usual, "seed": 0, **changes}
+
+
+def by_pair(
+    cell: Callable[..., dict[str, Any]],
+    *,
+    epsilons: Sequence[float],
+    pairs: Sequence[str],
+    **settings: int,
+) -> dict[str, Any]:
+    """Return the cell of each epsilon and pair, and print each as it is measured."""
+    cells = []
+    for epsilon in epsilons:
+        for pair in pairs:
+            cells.append(cell(pair, epsilon, **settings))
+            print(cells[-1], file=sys.stderr, flush=True)
+    return {"cells": cells}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lapwing as lw
-from benchmarks.accuracy.pairs.columns import BINS, PAIRS, domain_of, shares
+from benchmarks.accuracy.pairs.columns import SMALL, by_pair, domain_of, full, shares
 from benchmarks.accuracy.pairs.pair_coverage import LEVEL, asked_of
 from benchmarks.accuracy.pairs.rectangles import rectangles
 from benchmarks.markdown import table
@@ -21,22 +20,8 @@ from lapwing.errors import LapwingWarning
 from lapwing.results.joint_distribution import JointDistribution
 
 TITLE = "Intervals of the dependence, and of differences"
-FULL: dict[str, Any] = {
-    "repeats": 10,
-    "people": 200_000,
-    "bins": BINS,
-    "epsilons": [1, 2, 4],
-    "pairs": list(PAIRS),
-    "seed": 0,
-}
-QUICK: dict[str, Any] = {
-    "repeats": 2,
-    "people": 20_000,
-    "bins": 16,
-    "epsilons": [4],
-    "pairs": ["made up"],
-    "seed": 0,
-}
+FULL = full(10)
+QUICK = SMALL
 
 MEASURES = ("Pearson correlation", "Spearman correlation", "mutual information")
 HEADS = {"mutual information": "lower end of mutual information"}
@@ -47,27 +32,13 @@ NUMBER = 100
 """Rectangles whose differences are asked."""
 
 
-def measure(
-    *,
-    repeats: int,
-    people: int,
-    bins: int,
-    epsilons: Sequence[float],
-    pairs: Sequence[str],
-    seed: int,
-) -> dict[str, Any]:
+def measure(**settings: Any) -> dict[str, Any]:
     """Return estimates, true values and shares of intervals that hold them, by pair and epsilon.
 
     Each repeat asks two groups of other people from the same rows, so differences are of two
     estimates of one population.
     """
-    return {
-        "cells": [
-            _cell(pair, epsilon, people=people, bins=bins, repeats=repeats, seed=seed)
-            for epsilon in epsilons
-            for pair in pairs
-        ]
-    }
+    return by_pair(_cell, **settings)
 
 
 def _cell(

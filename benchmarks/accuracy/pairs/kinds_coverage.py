@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 import lapwing as lw
-from benchmarks.accuracy.pairs.columns import BINS, PAIRS, domain_of, shares
+from benchmarks.accuracy.pairs.columns import SMALL, by_pair, domain_of, full, shares
 from benchmarks.accuracy.pairs.dependence_coverage import DIFFERENCES, NUMBER, differences_held
 from benchmarks.accuracy.pairs.pair_coverage import covered
 from benchmarks.markdown import table
@@ -19,47 +17,20 @@ from lapwing.decoders import LogDensityPrior
 from lapwing.errors import LapwingWarning
 
 TITLE = "Intervals by kind of answer"
-FULL: dict[str, Any] = {
-    "repeats": 6,
-    "people": 200_000,
-    "bins": BINS,
-    "epsilons": [1, 2, 4],
-    "pairs": list(PAIRS),
-    "seed": 0,
-}
-QUICK: dict[str, Any] = {
-    "repeats": 2,
-    "people": 20_000,
-    "bins": 16,
-    "epsilons": [4],
-    "pairs": ["made up"],
-    "seed": 0,
-}
+FULL = full(6)
+QUICK = SMALL
 
 KINDS = ("rectangles", "marginal CDFs", "conditional quantiles", DIFFERENCES)
 ASKED = 92
 """Asked of each kind in %: the mean over pairs, at least."""
 
 
-def measure(
-    *,
-    repeats: int,
-    people: int,
-    bins: int,
-    epsilons: Sequence[float],
-    pairs: Sequence[str],
-    seed: int,
-) -> dict[str, Any]:
+def measure(**settings: Any) -> dict[str, Any]:
     """Return shares of intervals that hold the value of the people, by pair, epsilon and kind.
 
     Each repeat asks two groups of other people from the same rows, and compares them.
     """
-    cells = []
-    for epsilon in epsilons:
-        for pair in pairs:
-            cells.append(_cell(pair, epsilon, people=people, bins=bins, repeats=repeats, seed=seed))
-            print(cells[-1], file=sys.stderr, flush=True)
-    return {"cells": cells}
+    return by_pair(_cell, **settings)
 
 
 def _cell(
@@ -107,7 +78,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "the people's own value, in percent: of 200 rectangles, of both marginal CDFs at the "
             "edges with 0.02 < F < 0.98 (pointwise), of quartiles of each attribute in slices of "
             "at least 5% of the people along the other one, and of the differences of "
-            f"{NUMBER} rectangles between the two groups. Asked: {ASKED}% in the mean over pairs.",
+            f"{NUMBER} rectangles between the two groups. Target: {ASKED}% in the mean over pairs.",
             table(["pair", "ε", *KINDS], lines, texts=2),
         ]
     )

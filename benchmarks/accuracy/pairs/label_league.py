@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 from benchmarks.accuracy.pairs import baselines
-from benchmarks.accuracy.pairs.columns import AGE, BINS, DELAY
+from benchmarks.accuracy.pairs.columns import AGE, BINS, DELAY, SMALL, by_pair, full
 from benchmarks.datasets import DataFolderError, data_folder
 from benchmarks.markdown import table
 from benchmarks.summaries import geometric, mean_and_error, ratio_of_means
@@ -21,22 +21,10 @@ from lapwing.decoders.empirical_bayes.log_density_prior import LogDensityPrior
 from lapwing.errors import LapwingWarning
 
 TITLE = "An ordered attribute within labels"
-FULL: dict[str, Any] = {
-    "repeats": 4,
-    "people": 100_000,
-    "bins": BINS,
-    "epsilons": [1, 2, 4],
-    "pairs": ["age by hours", "delay by time of day", "pick-up time by month"],
-    "seed": 0,
-}
-QUICK: dict[str, Any] = {
-    "repeats": 2,
-    "people": 20_000,
-    "bins": 16,
-    "epsilons": [4],
-    "pairs": ["made up"],
-    "seed": 0,
-}
+FULL = full(
+    4, people=100_000, pairs=["age by hours", "delay by time of day", "pick-up time by month"]
+)
+QUICK = SMALL
 
 OURS = "ours"
 HALVES = "one question each"
@@ -161,23 +149,9 @@ def grid(counts: NDArray[np.int64], epsilon: float, rng: np.random.Generator, si
     return np.repeat(found / wide, wide, axis=1)
 
 
-def measure(
-    *,
-    repeats: int,
-    people: int,
-    bins: int,
-    epsilons: Sequence[float],
-    pairs: Sequence[str],
-    seed: int,
-) -> dict[str, Any]:
+def measure(**settings: Any) -> dict[str, Any]:
     """Return errors per repeat of ours, of one question each, and of the best grid."""
-    return {
-        "cells": [
-            _cell(pair, epsilon, people=people, bins=bins, repeats=repeats, seed=seed)
-            for epsilon in epsilons
-            for pair in pairs
-        ]
-    }
+    return by_pair(_cell, **settings)
 
 
 def _cell(

@@ -228,17 +228,17 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     )
     parts = [
         f"{bins} x {bins} cells. Repeats: {repeats}{_runs(settings)}. In each, people are drawn "
-        "with replacement from the rows of a file. All methods get the same people; their reports "
-        "are simulated with the exact joint distribution. Errors are to these people's own table: "
-        f"the root mean square of {NUMBER} random rectangles, and of the two-dimensional CDF at "
-        "all corners of cells. *Ours* is `MultiscaleBoxes` with `LogDensityPrior`, with the "
-        "blocks for few people. At ε = 1 and 200,000 people `recommend` takes finer ones: see "
-        "[the blocks](#blocks-by-the-number-of-people). HDG and AHEAD have the sizes of their "
-        "papers. Grid (2 to 64 cells on a side), box (two or three sides, EM and EMS) and product "
-        "of marginals (each asked of half of the people, or both at half of ε) "
-        "have their best size in hindsight for each cell and figure. "
-        "*Best* is the least of all of them in hindsight. Brackets are 95% intervals of the "
-        "geometric mean over the repeats.",
+        "with replacement from the rows of a file. All methods get the same people, whose reports "
+        "are simulated with the exact joint distribution. Errors are relative to these people's "
+        f"own table: root mean squares over {NUMBER} random rectangles, and over the "
+        "two-dimensional CDF at all corners of cells. *Ours* is `MultiscaleBoxes` with "
+        "`LogDensityPrior` and the blocks for few people. At ε = 1 and 200,000 people, `recommend` "
+        "takes [finer blocks](#blocks-by-the-number-of-people). HDG and AHEAD use the sizes of "
+        "their papers. Grid has 2 to 64 cells on a side, and box two or three sides, with EM and "
+        "EMS. The product of marginals asks half of the people about each attribute, or all about "
+        "both with half of ε. These use the size that is best in hindsight for each cell and "
+        "figure. *Best* is the smallest error of all of them in hindsight. Brackets are 95% "
+        "intervals of the geometric mean over the repeats.",
         _columns_used(settings),
     ]
     for people in dict.fromkeys(cell["people"] for cell in cells):
@@ -252,7 +252,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
 def _runs(settings: dict[str, Any]) -> str:
     """Say so where a result was joined of several runs."""
     runs = settings.get("runs")
-    return f", joined of {runs} runs at one commit" if runs else ""
+    return f", from {runs} runs at one commit" if runs else ""
 
 
 def _columns_used(settings: dict[str, Any]) -> str:
@@ -266,9 +266,9 @@ def _columns_used(settings: dict[str, Any]) -> str:
         scale = ", log scale" if axis.scale == "log" else ""
         said.append(f"{axis.name} {axis.low:,g} to {axis.high:,g}{scale} ({axis.why})")
     if not said:
-        return "A made-up pair, two bumps."
+        return "A synthetic pair with two bumps."
     return (
-        f"Ranges, chosen before any method ran: {'; '.join(said)}. Values beyond a range are "
+        f"Ranges, chosen before any method ran: {', '.join(said)}. Values beyond a range are "
         "moved to its end."
     )
 
@@ -335,11 +335,12 @@ def _reading(cells: Sequence[dict[str, Any]]) -> str:
             lowest = min(each, key=lambda one: each[one])
             best = means["best"]["ratio"]
             said.append(
-                f"- ε = {epsilon:g}, {name}: best of others {best:.2f} times ours in geometric "
-                f"mean (asked {asked['best']:g}, {_met(best >= asked['best'])}); least of a pair "
-                f"{least:.2f}, {worst['pair']} (asked {asked['least']:g}, "
-                f"{_met(least >= asked['least'])}); least of {listed(list(EACH))} "
-                f"{each[lowest]:.2f}, {lowest} (asked {asked['each']:g}, "
+                f"- ε = {epsilon:g}, {name}: the best other method has {best:.2f} times our error "
+                f"in the geometric mean (target {asked['best']:g}, "
+                f"{_met(best >= asked['best'])}). The smallest ratio for a pair is {least:.2f}, "
+                f"for {worst['pair']} (target {asked['least']:g}, "
+                f"{_met(least >= asked['least'])}). Of {listed(list(EACH))}, {lowest} has the "
+                f"smallest mean ratio, {each[lowest]:.2f} (target {asked['each']:g}, "
                 f"{_met(each[lowest] >= asked['each'])})."
             )
     return "\n".join(said)
@@ -377,15 +378,16 @@ def _coverage_reading(cells: Sequence[dict[str, Any]]) -> str:
             shares_held = [100 * one["coverage"][what]["people"]["mean"] for one in here]
             mean, worst = float(np.mean(shares_held)), min(shares_held)
             held = low <= mean <= high and (least is None or worst >= least)
-            asked = f"asked {low} to {high}" + (f", no pair below {least}" if least else "")
+            asked = f"target {low} to {high}" + (f", no pair below {least}" if least else "")
             pair = here[int(np.argmin(shares_held))]["pair"]
             said.append(
-                f"- {people:,} people, ε = {epsilon:g}, {what}: {mean:.1f}% on average, lowest "
-                f"{worst:.1f} ({pair}); {asked}: {_met(held)}."
+                f"- {people:,} people, ε = {epsilon:g}, {what}: {mean:.1f}% on average and "
+                f"{worst:.1f}% for the lowest pair, {pair} ({asked}, {_met(held)})."
             )
     return (
-        "Coverage of 95% intervals, of the people's own table / of the rows from which they were "
-        "drawn: 200 of the rectangles, both marginal CDFs at the edges with 0.02 < F < 0.98 "
-        "(pointwise), quartiles of each attribute in slices of at least 5% of the people along "
-        "the other one. Against the people's own table:\n\n" + "\n".join(said)
+        "The table shows the coverage of 95% intervals for the people's own table / for the rows "
+        "from which they were drawn. It is measured on 200 of the rectangles, on both marginal "
+        "CDFs at the edges with 0.02 < F < 0.98 (pointwise), and on the quartiles of each "
+        "attribute in slices of the other with at least 5% of the people. For the people's own "
+        "table:\n\n" + "\n".join(said)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,29 +11,15 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 from benchmarks.accuracy.pairs import baselines
-from benchmarks.accuracy.pairs.columns import BINS, PAIRS, domain_of, shares
+from benchmarks.accuracy.pairs.columns import SMALL, by_pair, domain_of, full, shares
 from benchmarks.markdown import table
 from benchmarks.summaries import geometric, ratio_of_means
 from lapwing.decoders import LogDensityPrior
 from lapwing.errors import LapwingWarning
 
 TITLE = "What a joint question costs each attribute"
-FULL: dict[str, Any] = {
-    "repeats": 4,
-    "people": 200_000,
-    "bins": BINS,
-    "epsilons": [1, 2, 4],
-    "pairs": list(PAIRS),
-    "seed": 0,
-}
-QUICK: dict[str, Any] = {
-    "repeats": 2,
-    "people": 20_000,
-    "bins": 16,
-    "epsilons": [4],
-    "pairs": ["made up"],
-    "seed": 0,
-}
+FULL = full(4)
+QUICK = SMALL
 
 JOINT = "pairs"
 OTHERS: dict[str, tuple[float, Callable[..., NDArray[np.float64]]]] = {
@@ -44,23 +30,9 @@ OTHERS: dict[str, tuple[float, Callable[..., NDArray[np.float64]]]] = {
 """Surveys of one attribute: the part of the people who are asked, and the method."""
 
 
-def measure(
-    *,
-    repeats: int,
-    people: int,
-    bins: int,
-    epsilons: Sequence[float],
-    pairs: Sequence[str],
-    seed: int,
-) -> dict[str, Any]:
+def measure(**settings: Any) -> dict[str, Any]:
     """Return the W1 errors of the marginals of a pair, and of surveys of one attribute."""
-    return {
-        "cells": [
-            _cell(pair, epsilon, people=people, bins=bins, repeats=repeats, seed=seed)
-            for epsilon in epsilons
-            for pair in pairs
-        ]
-    }
+    return by_pair(_cell, **settings)
 
 
 def _cell(

@@ -185,7 +185,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         held = [100 * one["coverage"][what]["people"] for one in ridges]
         said.append(
             f"- {what}: {fmean(held):.1f}% on average over the cells of ridges, lowest "
-            f"{min(held):.1f}. Asked: {asked}% on average, "
+            f"{min(held):.1f}. Target: {asked}% on average, "
             f"{'reached' if fmean(held) >= asked else '**missed**'}."
         )
     bins, repeats = settings["bins"], settings["repeats"]

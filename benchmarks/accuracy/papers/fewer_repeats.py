@@ -84,7 +84,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"divided by {settings['divided']} (at least {settings['least']}), as `python -m "
             "benchmarks papers --quick` measures them anew: the kept verdict by line, the new one "
             f"by column. {share(other, claims)} have another verdict; they are marked as needing "
-            f"all repeats (asked: at most {100 * MOST_MARKED:.0f}%).",
+            f"all repeats (target: at most {100 * MOST_MARKED:.0f}%).",
             counted(claims),
             told(other),
         ]

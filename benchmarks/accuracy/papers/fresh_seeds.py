@@ -86,7 +86,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"The {len(claims)} claims of {named(claims)} with seed {settings['seed']} and "
-            f"{repeats}: the kept verdict by line, the new one by column. Asked: no claim moves "
+            f"{repeats}: the kept verdict by line, the new one by column. Target: no claim moves "
             f"from *holds* to *contradicted* or back; {share(opposite, claims)} did. And at most "
             f"{100 * MOST_MOVED:.0f}% move to or from *undecided*; {share(other, claims)} moved "
             "in all. `python -m benchmarks papers --seed N` repeats this with another seed.",

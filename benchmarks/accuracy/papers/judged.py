@@ -216,27 +216,27 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
                 ]
             )
     parts = [
-        "Each paper has a page that says first [what holds](../../../docs/papers/index.md), then "
-        "where this library differs and why. Every sentence of a paper that a measurement can "
-        "speak of is counted once, shortened, and judged by one rule (`benchmarks/verdicts.py`):",
-        "- *holds*: no cell is beyond two standard errors against it, and more than half of the "
-        "cells are beyond two for it;\n"
-        "- *mostly holds*: a cell is against it, but at least 95% of the cells are beyond two for "
-        "it;\n"
-        "- *contradicted*: a cell is beyond two and a half standard errors against it, raised for "
-        "the number of comparisons;\n"
-        "- *undecided*: the rest;\n"
-        "- said of *most* cells or *in general*, it holds where more than half of the cells meet "
-        "it, and is contradicted where half of them or more fail it;\n"
-        "- where a paper does not say which form of a method or of a column it means, each is a "
-        "reading: the sentence is *contradicted* where every reading is, and *contradicted in "
-        "some* where others are not;\n"
-        '- a word such as "similar" states no limit, so we chose one: a cell then fails only where '
-        "it misses a limit half as far again, and nearly fails between both.",
+        "The page of each paper says first [what holds](../../../docs/papers/index.md), and then "
+        "where and why this library differs. Every sentence of a paper that a measurement can "
+        "test is shortened, counted once, and judged by one rule (`benchmarks/verdicts.py`):",
+        "- *Holds*: no cell is more than two standard errors against the sentence, and more than "
+        "half of the cells are more than two standard errors in its favor.\n"
+        "- *Mostly holds*: some cell is against the sentence, but at least 95% of the cells are "
+        "more than two standard errors in its favor.\n"
+        "- *Contradicted*: some cell is more than two and a half standard errors against the "
+        "sentence. This limit rises with the number of comparisons.\n"
+        "- *Undecided*: none of the above.\n"
+        "- A sentence about *most* cells or about cells *in general* holds if more than half of "
+        "them meet it. It is contradicted if half of them or more fail it.\n"
+        "- If a paper does not say which form of a method or of a column it means, each form is a "
+        "reading. The sentence is *contradicted* if every reading is, and *contradicted in some* "
+        "if only some readings are.\n"
+        '- A word such as "similar" states no limit, so we chose one. A cell then fails only if it '
+        "also misses a limit that is 1.5 times as wide. Between the two limits it nearly fails.",
         table(["paper", "sentences", *VERDICTS, "on stand-ins alone", "need all repeats"], rows),
-        "*On stand-ins alone*: every cell that speaks of the sentence was measured on a column "
-        "that takes the place of the paper's own. *Need all repeats*: with a quarter of the "
-        "repeats `python -m benchmarks papers --quick` gives another verdict.",
+        "*On stand-ins alone*: every cell for the sentence was measured on a column that replaces "
+        "the paper's own. *Need all repeats*: with a quarter of the repeats, "
+        "`python -m benchmarks papers --quick` gives another verdict.",
     ]
     if alone:
         parts += ["### On stand-in data alone", "\n".join(alone)]

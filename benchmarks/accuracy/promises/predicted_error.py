@@ -197,7 +197,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"single kind {min(by_kind):.2f} to {max(by_kind):.2f}.",
             "The people that a typical W1 needs: the error that is then seen, and with half of "
             "them.",
-            table(["bins", "ε", "asked", "people", "seen", "with half"], targets, texts=0),
+            table(["bins", "ε", "target", "people", "seen", "with half"], targets, texts=0),
             f"With the people that were answered the error is at most {reached:.2f} times the one "
             f"asked for, with half of them at least {missed:.2f} times.",
             "Columns that the table knows nothing of: predicted from the mean on the easiest kind "

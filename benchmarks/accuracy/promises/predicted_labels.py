@@ -121,7 +121,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"5% more, in {wins} of {len(best)} settings.",
             "How many people an error needs, and the error that so many people then have:",
             table(
-                ["randomizer", "labels", "ε", "people", "asked", "simulated"],
+                ["randomizer", "labels", "ε", "people", "target", "simulated"],
                 [
                     [
                         one["randomizer"],

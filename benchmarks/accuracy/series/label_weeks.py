@@ -212,17 +212,18 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         pooled.append([target, kind, *(f"{100 * mean:.1f}" for mean in means)])
     return "\n\n".join(
         [
-            f"Series of {WEEKS} weeks. In {100 * (1 - 1 / len(CHANGES)):.0f}% of the settings the "
-            f"share of the first label falls in week {CHANGED + 1} by the points that are named, "
-            "and that of the last grows by as much. Percent covered by nominal 95% intervals, "
-            "pointwise (mean over the labels) and of all labels of a week at once: in weeks not "
-            "next to the change / in the week before it / in the first week after it / of "
-            "differences of two weeks, the two around the change and two that are "
-            f"{PAIRS[1][1] - PAIRS[1][0]} weeks apart. Width: mean "
-            "over the weeks, divided by that of each week decoded alone, for own people pointwise, "
-            "simultaneous, population pointwise, simultaneous. "
-            f"{settings['repeats']} series of each setting, {settings['of_many']} from {MANY} "
-            "labels on.",
+            f"Series of {WEEKS} weeks. In {100 * (1 - 1 / len(CHANGES)):.0f}% of the settings, the "
+            f"share of the first label falls in week {CHANGED + 1} by the stated points, and the "
+            "share of the last label grows by as much. The tables show how often (in percent) "
+            "nominal 95% intervals cover the truth, pointwise (mean over the labels) and for all "
+            "labels of a week at once. The numbers between slashes are for weeks not next to the "
+            "change, for the week before it, for the first week after it, and for differences. "
+            "Differences are those of the two weeks around the change, and of two weeks that are "
+            f"{PAIRS[1][1] - PAIRS[1][0]} weeks apart. The width is a mean over the weeks, divided "
+            "by the width of each week decoded alone. Its four numbers are for the respondents, "
+            "pointwise and simultaneous, and for the population, pointwise and simultaneous. There "
+            f"are {settings['repeats']} series of each setting, and {settings['of_many']} from "
+            f"{MANY} labels on.",
             table(
                 ["about", "kind", "still", "week before", "week after", "differences"],
                 pooled,
@@ -232,14 +233,14 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 [
                     *("setting", "series"),
                     *(f"{target}, {kind}" for target, kind in columns),
-                    "width to alone",
+                    "relative width",
                 ],
                 rows,
                 texts=1,
             ),
-            f"Asked: pointwise {100 * LEAST['pointwise']:.0f} and simultaneous "
+            f"Target: pointwise {100 * LEAST['pointwise']:.0f} and simultaneous "
             f"{100 * LEAST['simultaneous']:.0f} in each place, "
-            f"{'reached' if not below else 'missed: ' + ', '.join(below)}. Width at most "
-            f"{WIDEST}, {'reached' if not wide else 'missed: ' + ', '.join(wide)}.",
+            f"{'met' if not below else 'missed in ' + ', '.join(below)}. Target for the width: at "
+            f"most {WIDEST}, {'met' if not wide else 'missed in ' + ', '.join(wide)}.",
         ]
     )

@@ -105,17 +105,18 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     points = [100 * one["means"][0] for one in covered.values()]
     return "\n\n".join(
         [
-            f"{made_up.WEEKS} weeks of {made_up.PEOPLE:,} people, epsilon 1, {made_up.BINS} bins; "
-            f"*jump* has one, of {made_up.JUMP:g} in KS, in week {made_up.JUMP_WEEK + 1}. *Series* "
-            "is what `decode_series` lists when all weeks are known, *watch* the first report at "
-            "alpha .05. *Drift* and *season* change in every week, so a watch is right to report "
-            "them, and a series to list no jump.",
+            f"{made_up.WEEKS} weeks of {made_up.PEOPLE:,} people, epsilon 1, {made_up.BINS} bins. "
+            f"*jump* has one jump, of {made_up.JUMP:g} in KS, in week {made_up.JUMP_WEEK + 1}. "
+            "*Series* counts what `decode_series` lists when all weeks are known, and *watch* the "
+            "first report at alpha 0.05. *drift* and *season* change in every week, so a watch is "
+            "right to report a change, and a series is right to list no jump.",
             table(["number of", *found], rows, texts=1),
-            f"A jump is found in its week or the next in {seen} of {repeats} (asked: 95 of 100); "
-            f"in {false} of {repeats} still series one is listed (asked: at most 5 of 100).",
-            "Percent covered by the nominal 95% bands about each week's own people, over the "
+            f"A jump is detected in its week or the next in {seen} of {repeats} series (target: 95 "
+            f"of 100). In {false} of {repeats} series without a change, one is listed (target: at "
+            "most 5 of 100).",
+            "Coverage of the nominal 95% bands for each week's own people, in percent, over the "
             "edges with 0.02 < F < 0.98:",
             table(["weeks", "number", "pointwise", "whole curve", "width"], bands, texts=1),
-            f"Pointwise {min(points):.1f} to {max(points):.1f}% (asked: 93 to 97).",
+            f"Pointwise {min(points):.1f} to {max(points):.1f}% (target: 93 to 97).",
         ]
     )

@@ -98,8 +98,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         ]
         for way in ASKED
     }
-    said = "; ".join(
-        f"{way} {mean[0]:.3f} and {mean[1]:.3f} (asked: {ASKED[way][0]:.2f} and "
+    said = ", and ".join(
+        f"{way} {mean[0]:.3f} and {mean[1]:.3f} (target: {ASKED[way][0]:.2f} and "
         f"{ASKED[way][1]:.2f})"
         for way, mean in means.items()
     )
@@ -108,10 +108,11 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"{made_up.WEEKS} weeks of {made_up.PEOPLE:,} people, epsilon 1, {made_up.BINS} bins, "
-            f"{settings['repeats']} repeats. Errors are to the week's own people, averaged over "
-            "the weeks; the reference is the spectral prior on each week alone (commit 3a0ae02). "
-            "*Weeks so far*: each week from those up to it, with nothing learned from later ones.",
+            f"{settings['repeats']} repeats. Errors are relative to the week's own people and "
+            "averaged over the weeks. The reference is the spectral prior on each week alone "
+            "(commit 3a0ae02). *Weeks so far*: each week is decoded from the weeks up to it, with "
+            "nothing learned from later ones.",
             table(header, rows, texts=1),
-            f"Mean of the ratios: {said}.",
+            f"Means of the ratios of W1 and KS: {said}.",
         ]
     )

@@ -11,7 +11,7 @@ import lapwing as lw
 from benchmarks.markdown import table
 from lapwing.decoders.series.change_points import needed
 
-TITLE = "A watch over weeks that stand still"
+TITLE = "A watch over weeks without a change"
 
 SETTINGS: list[list[Any]] = [
     ["multiscale-wave", 16, 0.5, 1_000],
@@ -96,9 +96,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     header += [f"% at alpha {alpha:g}" for alpha in ALPHAS]
     return "\n\n".join(
         [
-            f"Percent of {repeats} series of {settings['weeks']} weeks without any change in which "
-            "a watch reported one in any week. The first report may be false with a probability of "
-            "alpha / 2, and all together with alpha.",
+            f"{repeats} series of {settings['weeks']} weeks without any change. The table has the "
+            "percentage of series in which a watch reported a change in any week. The probability "
+            "that the first report is false may be alpha / 2, and that any one is false alpha.",
             table(header, rows, texts=1),
         ]
     )

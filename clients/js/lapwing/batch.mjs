@@ -28,17 +28,19 @@ export function crc32(bytes) {
 export class Batch {
   /**
    * `survey` is its fingerprint, `segment` 0 for none or the number of one, counted from 1;
-   * `records` holds the reports one behind the other.
+   * `records` contains the reports one after another.
    */
   constructor({ survey, segment = 0, records, reports = 1 }) {
     const size = records.length;
     if (!/^[0-9a-f]{64}$/.test(survey) || !isWhole(segment, 0, 65_535)) {
       throw new ArgumentError(
-        "a batch names its survey by 64 hex digits, and a segment in 0..65535",
+        "a batch must name its survey by 64 hex digits, and a segment in 0..65535",
       );
     }
     if (!isWhole(reports, 1, MOST_REPORTS) || size < 1 || size > MOST_BYTES || size % reports) {
-      throw new ArgumentError("a batch holds 1 to 65,536 reports of one width, at most 2^24 bytes");
+      throw new ArgumentError(
+        "a batch must have 1 to 65,536 reports of one width, at most 2^24 bytes",
+      );
     }
     Object.assign(this, { survey, segment, records, reports });
     Object.freeze(this);
@@ -74,7 +76,9 @@ export class Batch {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const begins = [...MAGIC].every((letter, i) => bytes[i] === letter.charCodeAt(0));
     if (!begins || bytes.length < HEADER + 4 || view.getUint16(8, true) !== 1) {
-      throw new FormatError("a packed batch begins with LWUPLOAD and version 1, but this does not");
+      throw new FormatError(
+        "a packed batch must begin with LWUPLOAD and version 1, but this one does not",
+      );
     }
     if (crc32(bytes.subarray(0, -4)) !== view.getUint32(bytes.length - 4, true)) {
       throw new FormatError("the batch is damaged: its checksum does not match");

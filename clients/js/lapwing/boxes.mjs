@@ -7,7 +7,7 @@ import { TwoLevel } from "./randomizers.mjs";
 const MOST_SETS = 5000; // of labels, that a report may name
 const MOST_PLACES = 2 ** 20; // labels times sets of several labels
 
-/** Return the place of a symbol among those that are no bins: outside the range, or missing. */
+/** Return the place of a symbol among those that are not bins: outside the range, or missing. */
 const placeApart = (axis, symbol) => symbol - (symbol < axis.first ? 0 : axis.inside);
 
 const isBin = (axis, symbol) => axis.first <= symbol && symbol < axis.first + axis.inside;
@@ -34,7 +34,7 @@ class BinWindows {
   }
 }
 
-/** All sets of so many labels, in lexicographic order; those of a label come first in its order. */
+/** All sets of a given number of labels, in lexicographic order; a label's own sets come first. */
 class LabelSets {
   constructor(labels, members, outputs) {
     this.labels = labels;
@@ -87,7 +87,7 @@ export class BoxWave extends TwoLevel {
   constructor(derived, odds, domain, widths) {
     demand(
       Array.isArray(widths) && widths.length === 2 && widths.some((width) => width !== null),
-      "widths must be a pair, with a number for one axis at least",
+      "widths must be a pair, with a number for at least one axis",
     );
     const sides = domain.axes.map(({ domain: axis }, i) => windowsOf(axis, widths[i]));
     const [first, second] = sides;

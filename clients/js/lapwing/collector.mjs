@@ -1,4 +1,4 @@
-// A collector as a device sees it: where it is, what it gives, and what it says to an upload.
+// A collector as a device sees it: its address, its documents, and its answers to uploads.
 
 import { MEDIA_TYPE } from "./batch.mjs";
 import { parse } from "./documents.mjs";
@@ -7,11 +7,11 @@ import { ArgumentError, LapwingError } from "./errors.mjs";
 
 const LARGEST_ANSWER = 2 ** 20;
 const LONGEST_PUT_OFF = 86_400;
-const KEPT_ALIVE = 60_000; // of the 64 KiB that a browser sends on for a page that is left
+const KEPT_ALIVE = 60_000; // of the 64 KiB that a browser still sends after the page is left
 
 /**
  * The problems at which a batch is dropped, each with its status: no later answer to the same bytes
- * can be another one. Whatever else anybody says, they wait.
+ * can differ. After any other answer, a batch waits.
  */
 export const FINAL = Object.freeze({
   "malformed-batch": 400,
@@ -26,17 +26,17 @@ export const FINAL = Object.freeze({
 /** What a collector says of a batch that it has. */
 export const CONFIRMED = Object.freeze(["stored", "already stored"]);
 
-/** Problems of a collector that the next batch would meet, too. */
+/** Problems of a collector that would also affect the next batch. */
 const EVERYWHERE = ["busy", "not-ready", "disk-full"];
 
-/** What a proxy says to one batch, and perhaps not to the next one; all else it says to all. */
+/** Answers that a proxy may give to one batch but not to the next; its others concern all. */
 const OF_ONE_BATCH = [413, 500];
 
 const PRIVATE = { credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" };
 
 /**
  * Return the one spelling of a collector's address: scheme and host in lower case, no default port,
- * no slashes at its end. ArgumentError if it is none.
+ * no slashes at its end. ArgumentError if it is not an address.
  */
 export function collectorAddress(text) {
   let address;
@@ -51,13 +51,13 @@ export function collectorAddress(text) {
   if (!safe || address.username || address.password || address.search || address.hash) {
     throw new ArgumentError(
       "collector must be an address that begins with https:// and has no name, query or " +
-        "fragment. Plain http is for this very machine, and for the page's own origin",
+        "fragment. Plain http is allowed only for this machine and the page's own origin",
     );
   }
   return (address.origin + address.pathname).replace(/\/+$/, "");
 }
 
-/** Requests that carry nothing of a person but what is sent, and end after some seconds. */
+/** Requests that carry nothing about a person but the upload, and that time out. */
 export class Collector {
   #fetch;
   #seconds;
@@ -80,7 +80,9 @@ export class Collector {
     const legal = ({ name, state } = {}) => typeof name === "string" && typeof state === "string";
     const listed = Array.isArray(epochs) && epochs.every((epoch) => legal(epoch ?? undefined));
     if (!listed || typeof invited !== "boolean") {
-      throw new LapwingError(`${collector} does not list epochs as a collector does`);
+      throw new LapwingError(
+        `${collector} lists no epochs, so it is not a collector. Check the address`,
+      );
     }
     return { epochs, invited };
   }
@@ -164,7 +166,9 @@ async function textOf(response, most) {
     size += part.value.length;
     if (size > most) {
       await reader.cancel();
-      throw new LapwingError(`an answer must have at most ${most} bytes. It is not a collector`);
+      throw new LapwingError(
+        `an answer had more than ${most} bytes, so it is not from a collector`,
+      );
     }
     text += decoder.decode(part.value, { stream: true });
   }

@@ -62,10 +62,10 @@ export class Device {
   /**
    * `epsilonCap` is the largest epsilon that a survey may ask for, `budget` what all answers of
    * this device, to all surveys, may cost together: both are the person's to set, so neither has a
-   * default. The first answer fixes the budget; with another one the memory is refused afterwards.
+   * default. The first answer fixes the budget; a device with another budget is refused afterwards.
    * `onChange` says what becomes of a value that changed in a survey with memoized reports:
    * "keep" sends the first report, "refuse" refuses. `delaySeconds`: a report waits a random part
-   * of it before it is first sent. `keepDays`: how long one waits at least, before it is given up.
+   * of it before it is first sent. `keepDays`: how long a report waits before it may be given up.
    * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
    * what the platform has.
    */
@@ -111,7 +111,7 @@ export class Device {
   /**
    * Return a collector's survey by its fingerprint, which says what it must be. Answers to it are
    * sent to this collector only. `text` is the fingerprint of the text that the person agreed to.
-   * Without it another text than the device remembers is refused. The document is kept, and
+   * Without it, a text that the device does not remember is refused. The document is kept, and
    * verified again when the collector cannot be reached or gives something else.
    */
   async fetch(collector, fingerprint, { text: agreed, signal } = {}) {
@@ -146,7 +146,7 @@ export class Device {
   /**
    * Randomize a value for an epoch, charge it and keep the bytes; they wait to be sent.
    *
-   * Asked again for the epoch it returns the first answer, whatever the value is now. An upload
+   * When called again for the epoch, it returns the first answer, whatever the value is now. An upload
    * token is then stored with the report that waits, instead of an earlier one. In a survey
    * with memoized reports, the first report is permanent, and later epochs cost nothing.
    * The name of the survey and its notice are kept with the answer, as the person saw them. An
@@ -156,7 +156,9 @@ export class Device {
    */
   async answer(survey, value, { epoch, segment, uploadToken, text } = {}) {
     if (typeof epoch !== "string" || !EPOCH.test(epoch)) {
-      throw new ArgumentError("an epoch is named by 1 to 64 of a-z, 0-9, point and hyphen");
+      throw new ArgumentError(
+        "the name of an epoch must be 1 to 64 of the characters a-z, 0-9, period and hyphen",
+      );
     }
     if (uploadToken !== undefined && uploadToken !== null) requireToken(uploadToken);
     requireModest(survey, this.#epsilonCap);
@@ -221,8 +223,8 @@ export class Device {
     const total = spent(records).plus(amount(survey.epsilon, "epsilon"));
     if (!total.isAtMost(this.#budget)) {
       throw new BudgetError(
-        `this device may spend an epsilon of ${this.#budget} in all, with this answer it would ` +
-          `be ${total}. Nothing was spent`,
+        `this device may spend an epsilon of ${this.#budget} in total, but this ` +
+          `answer would make it ${total}. Nothing was spent`,
       );
     }
   }
@@ -319,7 +321,7 @@ export class Device {
   /**
    * Stop sending all that waits, or only the answers to a survey (or fingerprint) and of an epoch,
    * and return them. Their bytes are forgotten. What they cost stays spent: to draw again until
-   * somebody likes the report would be no privacy.
+   * somebody likes the report would not be private.
    */
   async withdraw(survey, { epoch } = {}) {
     return this.#change((records) => {
@@ -391,13 +393,13 @@ function requireUnchanged(records, { tag }, survey, value) {
   if (!tag) {
     throw new PrivacyError(
       'the first answer to this survey was given with onChange "keep", so a change cannot be ' +
-        'noticed; it was not answered. To answer, make the Device with onChange "keep": it sends ' +
-        "its first answer again, whatever the value is now",
+        'noticed. The survey was not answered. To answer, make the Device with onChange "keep", ' +
+        "which resends the first answer whatever the value is now",
     );
   }
   if (tag !== tagOf(records, [], survey, value)) {
     throw new PrivacyError(
-      'the answer to this survey is not the first one, and onChange is "refuse"; it was not ' +
+      'this answer to the survey differs from the first one, and onChange is "refuse", so it was ' +
         "answered",
     );
   }
@@ -416,7 +418,7 @@ function requireToken(token) {
 function agreedText(records, survey, agreed) {
   const text = survey.textFingerprint;
   if (agreed !== undefined && !/^[0-9a-f]{64}$/.test(agreed)) {
-    throw new ArgumentError("the fingerprint of a text has 64 hex digits");
+    throw new ArgumentError("the fingerprint of a text must have 64 hex digits");
   }
   if (agreed !== undefined && agreed !== text) {
     throw new MismatchError(
@@ -439,7 +441,7 @@ function requireSameText(record, survey) {
   if (textFingerprint(record.notice ?? {}) === survey.textFingerprint) return record;
   throw new MismatchError(
     `epoch ${record.epoch} was answered under another text of this survey. The first answer ` +
-      "stays, and this question is not answered",
+      "is kept, and this question was not answered",
   );
 }
 
@@ -479,7 +481,7 @@ function shown(record) {
   });
 }
 
-/** Return a random number in [0, 1) that nobody can foretell. */
+/** Return an unpredictable random number in [0, 1). */
 function random() {
   return globalThis.crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32;
 }

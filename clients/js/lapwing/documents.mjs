@@ -1,10 +1,10 @@
-// Strict JSON, and the canonical JSON (RFC 8785) that fingerprints are of.
+// Strict JSON, and the canonical JSON (RFC 8785) that is fingerprinted.
 
 import { FormatError } from "./errors.mjs";
 
 const DEEPEST = 100;
 
-/** By what holds them: the places of whole numbers that were written as 1.0 or 1e0. */
+/** By the object that contains them: whole numbers that were written as 1.0 or 1e0. */
 const FLOATS = new WeakMap();
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const SPACE = /[ \t\n\r]*/y;
@@ -12,16 +12,17 @@ const PLAIN = /[^"\\\u0000-\u001f]*/y;
 const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /**
- * Return what a JSON text holds, which may begin with a byte order mark. Objects have no prototype.
+ * Return the value of a JSON text, which may begin with a byte order mark. Objects have no
+ * prototype.
  *
- * Unlike JSON.parse it refuses a key that stands twice (a reader that takes the first and one that
- * takes the last would hold two surveys under one text) and numbers that JavaScript would round.
+ * Unlike JSON.parse it refuses a repeated key (a reader that takes the first and one that
+ * takes the last would see two surveys in one text) and numbers that JavaScript would round.
  */
 export function parse(text) {
   const reader = new Reader(withoutMark(text));
   const value = reader.value(1);
   reader.space();
-  if (reader.at !== reader.text.length) reader.refuse("there is text after its end");
+  if (reader.at !== reader.text.length) reader.refuse("there is text after the end");
   return value;
 }
 
@@ -91,7 +92,7 @@ class Reader {
     do {
       this.space();
       const key = this.string();
-      if (Object.hasOwn(made, key)) this.refuse("it names a key twice");
+      if (Object.hasOwn(made, key)) this.refuse("it has a key twice");
       this.expect(":");
       made[key] = this.value(level, made, key);
     } while (this.take(","));
@@ -110,7 +111,7 @@ class Reader {
   }
 
   string() {
-    if (this.text[this.at] !== '"') this.refuse("a text is missing");
+    if (this.text[this.at] !== '"') this.refuse("a string is missing");
     this.at += 1;
     let made = "";
     for (;;) {
@@ -118,27 +119,27 @@ class Reader {
       const sign = this.text[this.at];
       this.at += 1;
       if (sign === '"') break;
-      if (sign !== "\\") this.refuse("a text does not end, or holds a control character");
+      if (sign !== "\\") this.refuse("a string does not end, or contains a control character");
       const letter = this.text[this.at];
       if (letter === "u") {
         const digits = this.text.slice(this.at + 1, this.at + 5);
-        if (!/^[0-9a-fA-F]{4}$/.test(digits)) this.refuse("an escape is none");
+        if (!/^[0-9a-fA-F]{4}$/.test(digits)) this.refuse("an escape is invalid");
         made += String.fromCharCode(parseInt(digits, 16));
         this.at += 5;
       } else {
-        if (!Object.hasOwn(ESCAPES, letter ?? "")) this.refuse("an escape is none");
+        if (!Object.hasOwn(ESCAPES, letter ?? "")) this.refuse("an escape is invalid");
         made += ESCAPES[letter];
         this.at += 1;
       }
     }
     if (/\p{Surrogate}/u.test(made))
-      this.refuse("a text has half of a character (a lone surrogate)");
+      this.refuse("a string has half a character (a lone surrogate)");
     return made;
   }
 
   number(holder, key) {
     const found = this.match(NUMBER);
-    if (!found) this.refuse("no value stands");
+    if (!found) this.refuse("there is no value");
     const value = Number(found[0]);
     if (!Number.isFinite(value)) this.refuse("a number is too large");
     const whole = found[1] === undefined && found[2] === undefined;

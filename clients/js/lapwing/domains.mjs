@@ -23,16 +23,16 @@ export function buildDomain(document) {
   return new made(document);
 }
 
-/** Refuse more symbols than a device takes. */
+/** Refuse more symbols than a device supports. */
 export function requireFew(symbols) {
   if (symbols <= MOST_SYMBOLS) return;
   throw new UnsupportedError(
-    `a device takes surveys of at most ${MOST_SYMBOLS} symbols, but this one has more. Use fewer ` +
-      "bins, or a hashing randomizer",
+    `a device answers surveys of at most ${MOST_SYMBOLS} bins or labels, but this one has ` +
+      "more. Use fewer bins, or a hashing randomizer",
   );
 }
 
-/** What all domains share. `symbol` is -1 for what is no value of theirs. */
+/** What all domains share. `symbol` is -1 for anything that is not one of their values. */
 class Domain {
   ordered = false;
   circular = false;
@@ -58,7 +58,7 @@ class Domain {
     if (!isMissing(read)) return this.symbol(read);
     if (this.hasMissing) return this.size - 1;
     throw new DomainError(
-      "a value must be present and have a place in the domain. Leave out those who have none",
+      "a value must be present and in the domain. Leave out people without one",
     );
   }
 
@@ -73,7 +73,7 @@ class Domain {
     const found = asNumber(value, unit);
     // Where missing values are counted, what cannot be read is one of them.
     if (!Number.isNaN(found) || this.hasMissing) return found;
-    throw new DomainError(`a value must be a ${unit}, got a ${typeof value} that is none`);
+    throw new DomainError(`a value must be a ${unit}, got a ${typeof value} that is not one`);
   }
 }
 
@@ -159,7 +159,8 @@ class Integers extends Domain {
     requireKeys(document, keys, [], "a domain of integers");
     super(document, "bin");
     const { low, high } = document;
-    demand(Number.isSafeInteger(low) && Number.isSafeInteger(high), "low and high must be whole");
+    const whole = Number.isSafeInteger(low) && Number.isSafeInteger(high);
+    demand(whole, "low and high must be whole numbers");
     demand(low <= high && high - low < MOST_BINS, "there must be 1..2^24 numbers from low to high");
     requireOutside(document);
     this.overflow = document.outside === "overflow";
@@ -216,7 +217,10 @@ class Interval extends Domain {
       numbers(atoms) && rising(atoms) && atoms.every((one) => low <= one && one <= high),
       "atoms must be increasing numbers from low to high",
     );
-    demand(!document.circular || !atoms.includes(high), "on a circle high is low, also of an atom");
+    demand(
+      !document.circular || !atoms.includes(high),
+      "on a circle, high equals low, even for an atom",
+    );
     requireOutside(document);
     demand(
       document.outside !== "overflow" || !document.circular,
@@ -330,8 +334,8 @@ class Interval extends Domain {
     const far = Number.isFinite(number) && Math.abs(number) > MOST_SECONDS;
     if (plain && far && Math.max(-low, high) <= MOST_SECONDS) {
       throw new DomainError(
-        "a number of a datetime must be seconds since 1970, and this one is beyond 10^11. Pass " +
-          "the Date itself, or divide milliseconds by 1000",
+        "a datetime given as a number must be seconds since 1970, but this one exceeds 10^11. " +
+          "Pass the Date itself, or divide milliseconds by 1000",
       );
     }
   }

@@ -8,16 +8,16 @@ export class LapwingError extends Error {
   }
 }
 
-/** A value that the survey's domain has no symbol for. */
+/** A value that is not in the survey's domain. */
 export class DomainError extends LapwingError {}
 
-/** A survey whose numbers break its promise, or promise less than is accepted here. */
+/** A survey whose numbers violate its guarantee, or whose guarantee is weaker than accepted. */
 export class PrivacyError extends LapwingError {}
 
 /** What would be spent is more than the person allows; nothing was spent. */
 export class BudgetError extends PrivacyError {}
 
-/** A document or a batch that is foreign, damaged, or spelled in another way than it is written. */
+/** A document or a batch that is foreign, damaged, or not in its canonical spelling. */
 export class FormatError extends LapwingError {}
 
 /** A report that this survey's randomizer could not have sent. */

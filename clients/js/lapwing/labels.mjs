@@ -104,7 +104,9 @@ export function comparedText(text) {
 function brokenRule(label) {
   if (isLong(label)) return "have at most 1,000 characters";
   if (/\p{Surrogate}/u.test(label)) return "be valid Unicode, without a lone surrogate";
-  if (UNSEEN.test(label)) return "hold no control character, line break or bidirectional override";
+  if (UNSEEN.test(label)) {
+    return "contain no control character, line break or bidirectional override";
+  }
   return hasRowOfMarks(label) ? `have at most ${MOST_MARKS} combining marks in a row` : null;
 }
 

@@ -1,4 +1,4 @@
-// Randomizers: what is checked of one, and how random words make a report of a symbol.
+// Randomizers: how one is checked, and how random words turn a symbol into a report.
 //
 // Every draw is exact and takes its words in the order of the report format. Nothing branches on a
 // value before a word is drawn: how many words a report takes does not depend on the value, but for
@@ -14,7 +14,7 @@ const MOST_OUTPUTS = 2 ** 26;
 /** Return the digits of the binary form of a whole number, 0 of 0. */
 const bitLength = (number) => (number === 0 ? 0 : number.toString(2).length);
 
-/** Return the bytes that hold one of so many codes. */
+/** Return the number of bytes that one of `codes` codes needs. */
 const codeWidth = (codes) => Math.max(1, Math.ceil(bitLength(codes - 1) / 8));
 
 /** Return whether the number of ones in the binary form of a 32-bit number is odd: 0 or 1. */
@@ -50,18 +50,18 @@ function countBits(bytes, at, bits) {
   return ones;
 }
 
-// What a survey derives, held against what follows.
+// The derived fields of a survey, compared with what follows from the others.
 
-/** Refuse what a survey derives unless it is what follows. */
+/** Refuse a derived field unless it has the value that follows. */
 export function demandFollowing(condition, name) {
   demand(
     condition,
     `what the survey derives (${name}) does not follow from its epsilon and domain. The document ` +
-      "was changed or made by other software, and its promise cannot be trusted",
+      "was changed or made by other software, and its privacy guarantee cannot be trusted",
   );
 }
 
-/** Refuse what a survey derives unless it has just these sizes, and thresholds of these names. */
+/** Refuse derived fields unless they are exactly these sizes, and thresholds of these names. */
 function requireSizes(derived, names, sizes, kind) {
   const keys = ["thresholds", "report_width", ...Object.keys(sizes)];
   requireKeys(derived, keys, [], `what ${kind} derives`);
@@ -73,7 +73,7 @@ function thresholdIn(derived, name) {
   const text = derived.thresholds[name];
   demand(
     typeof text === "string" && /^0x[0-9a-f]{16}$/.test(text),
-    "a threshold must be 0x and 16 lower-case hexadecimal digits",
+    "a threshold must be 0x and 16 lowercase hexadecimal digits",
   );
   return BigInt(text);
 }
@@ -87,17 +87,17 @@ function requirePromise(odds, more, less, follows) {
   if (!odds.bounds(more, less)) {
     const ratio = less > 0n ? Number((more << 64n) / less) / 2 ** 64 : Infinity;
     throw new PrivacyError(
-      `the thresholds must keep the promised epsilon of ${odds.epsilon}, these keep ` +
-        `${Math.log(ratio).toPrecision(4)}. This survey says more than is true, do not answer it`,
+      `the thresholds must guarantee an epsilon of ${odds.epsilon}, but these allow ` +
+        `${Math.log(ratio).toPrecision(4)}. This survey overstates its privacy. Do not answer it`,
     );
   }
-  demand(more > less, "near outputs must be more likely than others, or reports would say nothing");
+  demand(more > less, "near outputs must be more likely, or reports would carry no information");
   demandFollowing(follows, "thresholds");
 }
 
 /** Return the threshold of two levels, near and far, as the halves that a coin compares. */
 function nearThreshold(derived, name, odds, near, far) {
-  demand(near >= 1 && far >= 1, "output sets must hold an output and leave one out");
+  demand(near >= 1 && far >= 1, "output sets must contain an output and leave one out");
   const threshold = thresholdIn(derived, name);
   const more = threshold * BigInt(far);
   const less = (WORD - threshold) * BigInt(near);

@@ -1,4 +1,4 @@
-// What a device keeps of an answer: when it is sent, and how it ends.
+// What a device stores about an answer: when it is sent, and how it ended.
 
 import { ArgumentError, LapwingError, MismatchError } from "./errors.mjs";
 
@@ -61,7 +61,7 @@ export function heard(record, date) {
   return { ...record, heard: Math.min(record.heard ?? date, date) };
 }
 
-/** Return the error of a storage that failed, whichever it is. */
+/** Return the error for a storage that failed. */
 export function storageError(error) {
   const full = error?.name === "QuotaExceededError" || error?.code === "ENOSPC";
   return new LapwingError(
@@ -101,7 +101,7 @@ export function requireOpen(epochs, survey, epoch) {
   }
   if (text !== null && text !== own) {
     throw new MismatchError(
-      `epoch ${epoch} asks another text than the one at hand. Fetch the survey and show the ` +
+      `epoch ${epoch} asks a different text from this copy. Fetch the survey and show the ` +
         "person its text. Nothing was spent",
     );
   }
@@ -114,7 +114,7 @@ export function requireSameQuestion(records, survey) {
   const { question, measured_in: measure } = given?.notice ?? survey.notice;
   if (question === survey.notice.question && measure === survey.notice.measured_in) return;
   throw new MismatchError(
-    "the memoized report of this survey answers another question or another unit, and would be " +
-      "sent again. Nothing was answered. A new question needs a new survey",
+    "the memoized report of this survey answers a different question or unit, and would be " +
+      "sent again. Nothing was answered. Ask a new question in a new survey",
   );
 }

@@ -25,7 +25,7 @@ const MOST_BITS = 2 ** 24;
 const MOST_MEMBERS = 2 ** 20;
 const MOST_ELEMENTS = 2 ** 16;
 
-/** What Lapwing has and this module has not. */
+/** Randomizers of Lapwing that this module does not support. */
 export const ELSEWHERE = [
   "compressive-privatization",
   "general-wave",
@@ -34,10 +34,10 @@ export const ELSEWHERE = [
   "rappor",
 ];
 
-/** Those whose cost does not grow with the symbols. */
+/** Randomizers whose cost does not grow with the number of symbols. */
 export const HASHING = ["linear-hashing", "prefix-hashing"];
 
-/** Refuse a randomizer unless it has these knobs. */
+/** Refuse a randomizer unless it has these parameters. */
 function requireKnobs(asked, knobs) {
   requireKeys(asked, ["class", "domain", "epsilon", ...knobs], [], "the randomizer");
 }
@@ -136,7 +136,7 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     if (grid !== null) {
       demand(
         domain.regular === true,
-        "a grid needs an interval of equal bins without a missing one",
+        "a grid needs an interval of equal bins without a missing bin",
       );
       demand(
         isWhole(grid, domain.bins, 2 ** 24) && grid % domain.bins === 0,
@@ -400,10 +400,10 @@ function setPart(group, cells, odds, bits, mostNamed = Infinity) {
   return new SubsetSelection(group.derived, odds, cells, members);
 }
 
-/** Sets of at most so many cells of one's own are sent as bits. */
+/** Sets of own cells are sent as bits up to this number of cells. */
 const BITS_OF_CELLS = 16;
 
-/** Most cells of one's own. */
+/** Largest number of own cells. */
 const MOST_CELLS = 4096;
 
 /** Return whether these are the first bins of cells: whole numbers that increase from 0. */
@@ -414,7 +414,7 @@ const areStarts = (starts, symbols) =>
   starts[0] === 0 &&
   starts.every((start, i) => i === 0 || isWhole(start, starts[i - 1] + 1, symbols - 1));
 
-/** Return the elements of the least field of 2^k that has so many. */
+/** Return the size of the smallest field of 2^k elements with at least this many. */
 const fieldSize = (symbols) => 2 ** (symbols - 1).toString(2).length;
 
 function checkPart(group, name, cells) {

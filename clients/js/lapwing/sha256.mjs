@@ -70,12 +70,12 @@ export function sha256OfText(text) {
   return sha256(new TextEncoder().encode(text));
 }
 
-/** Return bytes as lower-case hexadecimal digits. */
+/** Return bytes as lowercase hexadecimal digits. */
 export function hexadecimal(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Return the bytes that hexadecimal digits stand for. */
+/** Return the bytes that hexadecimal digits represent. */
 export function bytesOf(digits) {
   return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }

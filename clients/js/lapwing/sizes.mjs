@@ -1,6 +1,6 @@
 // Sizes that follow from epsilon by floating-point formulas: windows, sets, hashes, shares.
 //
-// No promise hangs on them, because thresholds are worked out from the sizes that are used; a size
+// Privacy does not depend on them, because thresholds are computed from the sizes in use; a size
 // that does not follow means that the document was changed. The exponential function differs in its
 // last place between machines, so each rule returns every size that some machine would find.
 

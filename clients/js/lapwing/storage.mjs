@@ -2,7 +2,7 @@
 //
 // A storage has one method, `change(update)`. It calls `update` with a Map of all records, none of
 // which may be changed in place, then stores the list `put` of what update returns, durably and all
-// at once, and answers `result`. No other change comes between the reading and the storing, also
+// at once, and returns `result`. No other change comes between reading and storing, even
 // from another page or worker of the origin. If update throws, nothing is stored.
 
 import { LapwingError } from "./errors.mjs";
@@ -44,7 +44,7 @@ export class BrowserStorage {
       };
     }).catch((error) => {
       this.#opened = null;
-      throw new LapwingError("this browser keeps no memory for the page, so it must not answer", {
+      throw new LapwingError("this browser stores nothing for the page, so it must not answer", {
         cause: error,
       });
     });

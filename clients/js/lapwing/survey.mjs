@@ -1,4 +1,5 @@
-// The survey: the agreed document, read strictly, and its promise proved before anything is asked.
+// The survey: the agreed document, read strictly, with its guarantee proved before anything is
+// asked.
 
 import {
   canonical,
@@ -34,7 +35,7 @@ const LONGEST_UNIT = 20;
 /** Used up one by one by all surveys. */
 const secure = new SecureWords();
 
-/** An agreed document whose fingerprint, sizes and promise have been checked. */
+/** An agreed document whose fingerprint, sizes and guarantee have been checked. */
 export class Survey {
   #randomizer;
 
@@ -180,7 +181,7 @@ function requireFingerprint(document, wanted) {
   );
   demand(
     wanted === undefined || wanted === fingerprint,
-    `survey ${String(wanted).slice(0, 12)} was asked for, but this is ${fingerprint.slice(0, 12)}`,
+    `survey ${String(wanted).slice(0, 12)} was requested, but this is ${fingerprint.slice(0, 12)}`,
   );
 }
 
@@ -188,7 +189,7 @@ function requireNotice(document) {
   if (!Object.hasOwn(document, "notice")) return;
   requireKeys(document.notice, [], NOTICE, "the notice of a survey");
   const texts = Object.entries(document.notice);
-  demand(texts.length > 0, "the notice of a survey must say something, or be absent");
+  demand(texts.length > 0, "the notice of a survey must contain text, or be absent");
   for (const [name, text] of texts) {
     const most = name === "measured_in" ? LONGEST_UNIT : LONGEST_NOTICE;
     demand(
@@ -198,18 +199,18 @@ function requireNotice(document) {
   }
 }
 
-/** What the result will be asked changes no report, so a device does not read it. */
+/** The questions change no report, so a device does not read them. */
 function requireQuestions(document) {
   if (!Object.hasOwn(document, "asks")) return;
   const { asks } = document;
   const kinds = ["share", "histogram", "mean", "quantile", "curve"];
   demand(
     Array.isArray(asks) && asks.length > 0 && asks.every((one) => kinds.includes(one?.question)),
-    "what a survey asks must be a list of questions, or be absent",
+    "the questions of a survey must be a list, or be absent",
   );
 }
 
-/** Return the fingerprint of a notice. The key before it keeps it from being anything else's. */
+/** Return the fingerprint of a notice. The key before it separates it from other fingerprints. */
 export function textFingerprint(notice) {
   return hexadecimal(sha256OfText(canonical({ notice })));
 }

@@ -38,7 +38,7 @@ export function asNumber(value, unit) {
   return value instanceof Date ? ofDate(value, unit) : ofText(value, unit);
 }
 
-/** The number that digits are, 0 where there are none. */
+/** The number that digits represent, 0 if there are none. */
 const count = (digits) => Number(digits ?? 0);
 
 /** Return the seconds of a duration, cut to microseconds. */
@@ -54,7 +54,7 @@ function ofDuration(text) {
   return Number(all === "-" ? -ticks : ticks) / 1e6;
 }
 
-/** A moment of the device: its date and time of day are those that the device's clock shows. */
+/** A timestamp of the device, with the date and time of day that its clock shows. */
 function ofDate(moment, unit) {
   if (unit === "duration") return NaN;
   if (unit === "datetime") return moment.getTime() / 1000;

@@ -90,7 +90,7 @@ export class GivenWords extends Words {
 
   next() {
     const { value, done } = this.#words.next();
-    if (done) throw new ArgumentError("there must be as many words as the report takes");
+    if (done) throw new ArgumentError("there must be as many words as the report needs");
     const word = BigInt(value);
     if (word < 0n || word >= 1n << 64n) throw new ArgumentError("a word must be in 0..2^64-1");
     this.high = Number(word >> 32n);

@@ -23,13 +23,13 @@ GROUPS = MappingProxyType(
             "recommend": "The best randomizer and decoder, and the expected error.",
             "new": "A survey: the JSON document that all sides share.",
             "verify": "Exact proof of a survey's privacy guarantee.",
-            "simulate": "The simulated tally of a known population.",
+            "simulate": "A simulated tally of a known population.",
         },
         "On the device, then on the server": {
-            "randomize": "Randomized reports, one for the value of each person.",
-            "tally": "Counts of the reports of one survey.",
+            "randomize": "Randomized reports, one per person.",
+            "tally": "Report counts for one survey.",
             "merge": "The sum of tallies, or of releases.",
-            "decode": "The estimated distribution of a survey's answers.",
+            "decode": "The distribution estimated from a survey's reports.",
             "series": "Weekly distributions decoded together, and change alarms.",
         },
         "From a result": {
@@ -43,10 +43,10 @@ GROUPS = MappingProxyType(
             "bounds": "Private bounds of a column of numbers.",
             "count": "Exact counts of raw values, in a secret file.",
             "sample": "Synthetic values, drawn from a result.",
-            "ledger": "A privacy budget, and what has been spent of it.",
+            "ledger": "A privacy budget, and how much of it is spent.",
         },
         "The collector": {
-            "serve": "The collector: reports over HTTP, and pages of answers.",
+            "serve": "The collector: reports over HTTP, and result pages.",
             "collector": "A collector's surveys and tokens: add, export, revoke.",
         },
     }
@@ -65,11 +65,11 @@ PARTS = MappingProxyType(
     {
         "collector": {
             "add-survey": "A survey at a running collector, with an open epoch.",
-            "export": "One survey of a collector with all its reports, as a file.",
+            "export": "Export a survey and all its reports to a file.",
             "import": "Import a survey that another collector exported.",
             "backup": "A copy of a collector's database, made while it runs.",
             "tokens": "The tokens of analysts and admins, with their last use.",
-            "revoke": "Revoke a token of an analyst or admin, at once.",
+            "revoke": "Revoke an analyst or admin token immediately.",
         }
     }
 )

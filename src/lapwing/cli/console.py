@@ -118,8 +118,8 @@ class Output:
         default=False,
     )
     yes: bool = option(
-        "Go on without asking. A command asks on a terminal when most rows have no value in the "
-        "range, or when the text of a survey would change.",
+        "Continue without asking. On a terminal, a command asks when most rows have no value "
+        "in the range, or when a survey's text would change.",
         flags="--yes -y",
         default=False,
     )
@@ -172,10 +172,10 @@ class Output:
                 self.tell(rows.text(domain))
         doubted = rows.mostly_without and ask and not self.yes and _is_at_terminal()
         fault = "have no value in the range" if rows.mostly_valueless else "are in no segment"
-        if doubted and not _asked(f"Most rows {fault}. Go on?"):
+        if doubted and not _asked(f"Most rows {fault}. Continue?"):
             raise DomainError(
-                f"stopped, because most rows {fault}. Nothing was written or paid (--yes goes on "
-                "without asking)"
+                f"stopped, because most rows {fault}. Nothing was written or charged (--yes "
+                "continues without asking)"
             )
         if self._bar is not None:
             self._bar.start()
@@ -194,7 +194,7 @@ class Output:
 
         Console(stderr=True, markup=False, emoji=False, highlight=False).print(table)
         if not (_is_at_terminal() and _asked(question)):
-            raise ArgumentError(f"{stopped}. Nothing was changed. --yes agrees without asking")
+            raise ArgumentError(f"{stopped}. Nothing was changed (--yes agrees without asking)")
 
     def tell(self, message: str) -> None:
         """Print one line on stderr about what goes on, unless nothing is to be said."""
@@ -421,14 +421,16 @@ def check_distinct(
     sizes: dict[int, list[Path]] = {}
     for path in paths:
         if path.resolve() in seen:
-            raise ArgumentError(f"{input_name(path)} is named twice. Its {what} would count twice")
+            raise ArgumentError(
+                f"{input_name(path)} is named twice, so its {what} would count twice. Name it once"
+            )
         seen.add(path.resolve())
         if path != STDIN and path.is_file():  # what is absent is told by whoever opens it
             sizes.setdefault(path.stat().st_size, []).append(path)
     allowed = {Path(name).resolve() for name in allow_equal or ()}
     if unknown := allowed - seen:
         raise ArgumentError(
-            "allow_equal", f"must name one of the inputs, but {min(unknown).name} is none of them"
+            "allow_equal", f"must name one of the inputs, but {min(unknown).name} is not one"
         )
     for alike in sizes.values():
         digests: dict[bytes, Path] = {}
@@ -442,7 +444,7 @@ def check_distinct(
             if first == path or path.resolve() in allowed or by_chance(path, len(paths)):
                 continue
             raise ArgumentError(
-                f"{input_name(path)} is a copy of {input_name(first)}. Its {what} would count "
-                "twice. Leave it out. If they are about different people and equal by chance, add "
-                f"--allow-equal {input_name(path)}"
+                f"{input_name(path)} is a copy of {input_name(first)}, so its {what} would "
+                "count twice. Leave it out. If the two are about different people and equal by "
+                f"chance, add --allow-equal {input_name(path)}"
             )

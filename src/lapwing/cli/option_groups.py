@@ -57,8 +57,8 @@ class SharingCommand(TyperCommand):
                 name = next((flag for flag in one.opts if flag[:2] == "--"), one.opts[0])
                 both = f" or {one.secondary_opts[0]}" if one.secondary_opts else ""
                 raise ArgumentError(
-                    f"{self.typed_as.get(name, name)}{both} must be typed once, got it "
-                    f"{order.count(one)} times. Leave out all but one"
+                    f"{self.typed_as.get(name, name)}{both} must be given once, got "
+                    f"{order.count(one)} times. Keep only one"
                 )
 
     def share_output(self) -> None:
@@ -120,7 +120,7 @@ class Rule(NamedTuple):
             allowed = (self.option, *self.only, "output", "force")
             wrong = [name for name in typed if name not in allowed]
         if wrong:
-            advice = f"Leave {_listed([flags[name] for name in wrong], 'and')} out"
+            advice = f"Leave out {_listed([flags[name] for name in wrong], 'and')}"
         elif not self.needs or any(name in typed for name in self.needs):
             return
         elif not self.option:

@@ -53,15 +53,15 @@ class ExitCode(NamedTuple):
 
 EXIT_CODES = (
     ExitCode(0, "done"),
-    ExitCode(UNEXPECTED, "unexpected: a defect of lapwing"),
+    ExitCode(UNEXPECTED, "unexpected: a defect in lapwing"),
     ExitCode(
         USAGE,
-        "wrong usage: an unknown command or option, an argument out of its range",
+        "wrong usage: an unknown command or option, or an argument out of its range",
         (ArgumentError, UnsupportedChannelError, NotStoredError),
     ),
     ExitCode(
         3,
-        "bad data: a value, a report or a tally that is not legal",
+        "bad data: a value, a report or a tally that is not valid",
         (DomainError, ReportError, TallyError),
     ),
     ExitCode(
@@ -71,18 +71,18 @@ EXIT_CODES = (
     ),
     ExitCode(
         5,
-        "refused: a privacy guarantee would not hold, or is none (an epsilon of 0)",
+        "refused: a privacy guarantee would not hold, or is impossible (an epsilon of 0)",
         (PrivacyError,),
     ),
     ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
     ExitCode(
         7,
-        "the system: a file, database or cluster is absent, not allowed or does not fit. Memory "
-        "ran out",
+        "the system: a file, database or cluster is absent, not accessible or unsuitable, or "
+        "memory ran out",
         (OSError, MemoryError, StoreError, EngineError),
     ),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
-    ExitCode(CLOSED_PIPE, "the reader of the output closed it"),
+    ExitCode(CLOSED_PIPE, "the program that read the output closed it"),
     ExitCode(TERMINATED, "stopped by SIGTERM"),
 )
 
@@ -253,8 +253,8 @@ def _usage(error: Any) -> str:
     option = getattr(error, "option_name", "")
     if option in _OF_A_DOMAIN:
         return (
-            f"{option} belongs to a domain. Use --domain FILE, a survey or a file of: lapwing new "
-            f"--domain-only {option} ... -o FILE"
+            f"{option} describes a domain. Use --domain FILE with a survey, or with the file "
+            f"from: lapwing new --domain-only {option} ... -o FILE"
         )
     if guess := _GUESSED.get(option):
         return f"{name} has no {option}. Use {guess}"

@@ -30,11 +30,11 @@ def normal_address(text: Any) -> str:
     except ValueError:
         raise ArgumentError(wanted) from None
     if not host or parts.query or parts.fragment or parts.username is not None:
-        raise ArgumentError(f"{wanted}, without a name, a query or a fragment")
+        raise ArgumentError(f"{wanted}, without a user name, query or fragment")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(host)):
         raise ArgumentError(
-            "the address of a collector must begin with https://, unless it is on this very "
-            "machine (http://localhost:...)"
+            "the address of a collector must begin with https://, unless it is on this machine "
+            "(http://localhost:...)"
         )
     shown = "" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}"
     return f"{parts.scheme}://{host}{shown}{parts.path.rstrip('/')}"

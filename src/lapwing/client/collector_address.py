@@ -265,7 +265,7 @@ class CollectorAddress:
         survey = Survey.from_json(text)
         if survey.fingerprint != fingerprint:
             raise MismatchError(
-                f"survey {fingerprint[:12]} was asked for, but the collector sent "
+                f"survey {fingerprint[:12]} was requested, but the collector sent "
                 f"{survey.fingerprint[:12]}. Do not answer it"
             )
         return survey
@@ -317,7 +317,9 @@ class CollectorAddress:
             epochs = [_epoch(row) for row in document["epochs"]]
             return ListedEpochs(epochs, document.get("invited") is True)
         except (AttributeError, FormatError, KeyError, TypeError):
-            raise CollectorError(f"{self.url} does not list epochs as a collector does") from None
+            raise CollectorError(
+                f"{self.url} lists no epochs, so it is not a collector. Check the address"
+            ) from None
 
     def add_survey(
         self,
@@ -363,7 +365,7 @@ class CollectorAddress:
             path = f"/v1/surveys/{survey.fingerprint}"
             answer = connection.ask_admin("PUT", path, document, token=token)
         if answer.get("survey") != survey.fingerprint:
-            raise CollectorError(f"{self.url} does not answer as a collector")
+            raise CollectorError(f"{self.url} does not answer like a collector")
 
     def role_tokens(self, *, token: str) -> list[TokenEntry]:
         """Return the tokens of analysts and admins, without the tokens themselves.
@@ -388,7 +390,9 @@ class CollectorAddress:
         try:
             rows = [TokenEntry(**row) for row in answer["tokens"]]
         except (KeyError, TypeError):
-            raise CollectorError(f"{self.url} does not list tokens as a collector does") from None
+            raise CollectorError(
+                f"{self.url} lists no tokens, so it is not a collector. Check the address"
+            ) from None
         return [_checked(row, self.url) for row in rows]
 
     def revoke(self, id: str, *, token: str) -> None:
@@ -490,7 +494,7 @@ class Connection:
         if isinstance(answer, str):
             raise CollectorError(answer)
         if answer.content is None:
-            raise CollectorError(f"{self._url} sent an encoded answer. It is not a collector")
+            raise CollectorError(f"{self._url} sent an encoded answer, so it is not a collector")
         if answer.status != 200:
             raise CollectorError(f"{self._url} says {_said(answer.status, answer.content)}")
         if _media_type(answer) == "text/html":
@@ -516,7 +520,7 @@ class Connection:
         if isinstance(answer, str):
             return Delivery("later", answer, everywhere=True)
         content = answer.content
-        foreign = f"{self._url} does not answer as a collector"
+        foreign = f"{self._url} does not answer like a collector"
         if content is None:
             return Delivery("later", foreign, everywhere=True)
         status, pause = answer.status, _pause(answer.headers.get("retry-after"))
@@ -545,26 +549,26 @@ class Connection:
     ) -> dict[str, Any]:
         """Return a collector's answer to an admin. An error has the collector's reason."""
         if not _ADMIN_TOKEN.fullmatch(token):
-            raise ArgumentError("the token of an admin must be lwa_ and 43 more characters")
+            raise ArgumentError("an admin token must be lwa_ and 43 more characters")
         headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
         body = None if document is None else json.dumps(document).encode()
         answer = self._ask(method, path, body=body, headers=headers)
         if isinstance(answer, str):
             raise CollectorError(answer)
         if answer.content is None:
-            raise CollectorError(f"{self._url} sent an encoded answer. It is not a collector")
+            raise CollectorError(f"{self._url} sent an encoded answer, so it is not a collector")
         content = answer.content
         problem = _problem(content)
         if answer.status in (200, 201, 204):
             return problem
         if answer.status == 401:
-            raise ArgumentError(f"{self._url} does not know this token. Use the token of an admin")
+            raise ArgumentError(f"{self._url} does not know this token. Use an admin token")
         if answer.status == 403:
-            raise ArgumentError("this token may only read. Use the token of an admin")
+            raise ArgumentError("this token allows reading only. Use an admin token")
         detail = problem.get("detail")
         if not isinstance(detail, str) or not detail.isprintable() or len(detail) > _LONGEST_DETAIL:
             said = _said(answer.status, content)
-            raise CollectorError(f"{self._url} does not answer as a collector: it says {said}")
+            raise CollectorError(f"{self._url} does not answer like a collector. It says: {said}")
         kind = CollectorError if answer.status >= 500 else ArgumentError
         raise kind(f"the collector refused it: {detail}")
 
@@ -572,7 +576,7 @@ class Connection:
 def check_fingerprint(fingerprint: Any, *, of: str = "survey") -> None:
     """Refuse what is no fingerprint."""
     if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
-        raise ArgumentError(f"the fingerprint of a {of} must be 64 hex digits in lower case")
+        raise ArgumentError(f"the fingerprint of a {of} must be 64 lowercase hex digits")
 
 
 def check_symbols(document: Any) -> None:
@@ -609,8 +613,8 @@ def check_size(survey: Survey) -> None:
 
 
 _TOO_MANY = (
-    f"a device takes surveys of at most {MOST_SYMBOLS} symbols, but this one has more. Use fewer "
-    "bins, or a hashing randomizer"
+    f"a device answers surveys of at most {MOST_SYMBOLS} bins or labels, but this one has more. "
+    "Use fewer bins, or a hashing randomizer"
 )
 
 
@@ -703,7 +707,7 @@ def _checked(row: TokenEntry, url: str) -> TokenEntry:
     texts = [row.id, row.role, row.label, row.last_use or ""]
     printable = all(isinstance(text, str) and text.isprintable() for text in texts)
     if not printable or not isinstance(row.revocable, bool) or max(map(len, texts)) > 100:
-        raise CollectorError(f"{url} does not list tokens as a collector does")
+        raise CollectorError(f"{url} lists no tokens, so it is not a collector. Check the address")
     return row
 
 

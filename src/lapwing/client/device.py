@@ -35,6 +35,7 @@ from lapwing.client.outbox import (
     of_pile,
 )
 from lapwing.client.sending import SendResult, send
+from lapwing.docstrings import inherits
 from lapwing.documents import parse
 from lapwing.errors import (
     ArgumentError,
@@ -301,6 +302,7 @@ class Device:
             )
         return survey
 
+    @inherits(CollectorAddress.epochs)
     def epochs(self, collector: CollectorAddress | str, survey: Survey) -> list[Epoch]:
         """Return the epochs of a survey as the collector lists them, each with its state.
 
@@ -313,11 +315,6 @@ class Device:
             Address of the collector.
         survey : Survey
             Survey whose epochs are asked for.
-
-        Returns
-        -------
-        list of Epoch
-            Epochs in the collector's order.
 
         Raises
         ------
@@ -507,7 +504,7 @@ class Device:
         if cost.epsilon > self.epsilon_cap or cost.delta > 0:
             raise PrivacyError(
                 f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}. "
-                f"{survey.name!r} costs {cost}. It was not answered"
+                f"{survey.name!r} costs {cost}, so it was not answered"
             )
 
     def _drawn(
@@ -523,8 +520,8 @@ class Device:
         if isinstance(survey.randomizer, Rappor):
             return self._round(connection, secret, survey, survey.randomizer, value)
         raise ArgumentError(
-            f"a device cannot keep the permanent rounds of {survey.randomizer.name}. It was not "
-            "answered"
+            f"a device cannot store permanent rounds of {survey.randomizer.name}. The survey "
+            "was not answered"
         )
 
     def _remembered(
@@ -584,14 +581,15 @@ class Device:
             return
         if tag is None:
             raise PrivacyError(
-                f"the first answer to {survey.name!r} was given with on_change='keep', so a change "
-                "cannot be noticed. It was not answered. To answer, open the device with "
-                "on_change='keep': it sends its first answer again, whatever the value is now"
+                f"the first answer to {survey.name!r} was given with on_change='keep', so a "
+                "change cannot be noticed. The survey was not answered. To answer, open the "
+                "device with on_change='keep', which resends the first answer whatever the "
+                "value is now"
             )
         if not hmac.compare_digest(tag, _value_hash(secret, survey, value)):
             raise PrivacyError(
-                f"the answer to {survey.name!r} is not the first one, and on_change is 'refuse'. "
-                "It was not answered"
+                f"the answer to {survey.name!r} differs from the first one, and on_change is "
+                "'refuse', so it was not answered"
             )
 
 
@@ -615,7 +613,7 @@ def _check_listed(
     ).fetchone()
     if row is None or not 0 <= time.time() - row["listed"] <= _LIST_SECONDS:
         return
-    again = "Nothing was paid. Call epochs() for its list of now"
+    again = "Nothing was spent. Call epochs() for the current list"
     state, text = json.loads(row["states"]).get(epoch, (None, None))
     if state is None:
         raise ArgumentError(f"the collector listed no epoch {epoch!r} of {survey.name!r}. {again}")
@@ -623,12 +621,12 @@ def _check_listed(
         raise ArgumentError(f"epoch {epoch!r} of {survey.name!r} takes no new answers. {again}")
     if text not in (None, survey.text_fingerprint):
         raise MismatchError(
-            f"epoch {epoch!r} of {survey.name!r} asks another text than the one at hand. Nothing "
-            "was paid. Call fetch() and show the person its text"
+            f"epoch {epoch!r} of {survey.name!r} asks a different text from this copy of the "
+            "survey. Nothing was spent. Call fetch() and show the person its text"
         )
     if row["invited"] and token is None:
         raise ArgumentError(
-            f"{survey.name!r} takes answers of invited people only. Nothing was paid. Pass "
+            f"{survey.name!r} takes answers from invited people only. Nothing was spent. Pass "
             "upload_token="
         )
 
@@ -672,8 +670,8 @@ def _check_same_text(connection: sqlite3.Connection, survey: Survey, epoch: str)
     """Refuse another question in an epoch that was answered: its answer would be dropped."""
     if (_notice(connection, survey, epoch) or {}) != survey.notice:
         raise MismatchError(
-            f"epoch {epoch} of survey {survey.name!r} was answered under another text. The first "
-            "answer stays, and this question is not answered"
+            f"epoch {epoch} of survey {survey.name!r} was answered under another text. The "
+            "first answer is kept, and this question was not answered"
         )
 
 
@@ -687,8 +685,8 @@ def _check_same_question(connection: sqlite3.Connection, survey: Survey) -> None
         first.get(name) != survey.notice.get(name) for name in ("question", "measured_in")
     ):
         raise MismatchError(
-            f"the memoized report of {survey.name!r} answers another question or another unit, and "
-            "would be sent again. Nothing was answered. A new question needs a new survey"
+            f"the memoized report of {survey.name!r} answers a different question or unit, and "
+            "would be sent again. Nothing was answered. Ask a new question in a new survey"
         )
 
 
@@ -709,7 +707,8 @@ def _checked_token(token: Any) -> str | None:
         return None
     if not isinstance(token, str) or not _UPLOAD_TOKEN.fullmatch(token):
         raise ArgumentError(
-            "an upload token must be lwu_ and 43 more characters, as the collector's admin gave it"
+            "an upload token must be lwu_ and 43 more characters, exactly as the collector's "
+            "admin gave it"
         )
     return token
 
@@ -721,7 +720,7 @@ def _written(ledger: Ledger) -> str:
 def _ledger(connection: sqlite3.Connection) -> Ledger:
     row = connection.execute("SELECT ledger FROM person").fetchone()
     if row is None:
-        raise FormatError("this file belongs to a gateway, which holds reports of many people")
+        raise FormatError("this file belongs to a gateway, which stores reports of many people")
     return Ledger.from_document(parse(row[0], name="the device's ledger"))
 
 

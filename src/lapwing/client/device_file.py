@@ -184,13 +184,13 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise FormatError(
-            f"{path.name} must be the file of a device. It is foreign or damaged. Restore it, "
+            f"{path.name} must be a device file, but it is foreign or damaged. Restore it, "
             "because a new one would forget what was spent"
         )
     if version != VERSION:
         raise FormatError(
-            f"device files of version {VERSION} can be read, but {path.name} says {version}. "
-            "Update lapwing"
+            f"this software reads device files of version {VERSION}, but {path.name} has "
+            f"version {version}. Update lapwing"
         )
 
 
@@ -208,8 +208,8 @@ def _wipe_journal(connection: sqlite3.Connection, path: Path) -> None:
         pass
     except OSError as error:
         raise DeviceError(
-            f"the journal of {path.name} cannot be overwritten: {error.strerror}. It may hold the "
-            "key of a report that was sent"
+            f"the journal of {path.name} cannot be overwritten: {error.strerror}. It may "
+            "contain the key of a report that was sent"
         ) from None
     finally:
         connection.execute("ROLLBACK")
@@ -251,8 +251,8 @@ def _making(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DeviceError(
-            f"the device's file {path.name} cannot be made: {error.strerror}. It needs a folder "
-            "that exists and can be written"
+            f"the device's file {path.name} cannot be created: {error.strerror}. Its folder "
+            "must exist and be writable"
         ) from None
 
 
@@ -263,14 +263,14 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         advice = (
-            "it is in use by another process. Nothing was changed, try again"
+            "it is in use by another process. Nothing was changed. Try again"
             if "locked" in str(error)
-            else f"{error}. Nothing was changed. Restore the file if it is gone, because a new one "
-            "would forget what was spent"
+            else f"{error}. Nothing was changed. If the file is gone, restore it, because a new "
+            "one would forget what was spent"
         )
         raise DeviceError(f"the device's file {path.name} cannot be used: {advice}") from None
     except sqlite3.DatabaseError as error:
         raise FormatError(
-            f"{path.name} must be the file of a device. It is foreign or damaged ({error}). "
+            f"{path.name} must be a device file, but it is foreign or damaged ({error}). "
             "Restore it, because a new one would forget what was spent"
         ) from None

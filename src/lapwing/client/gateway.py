@@ -100,9 +100,8 @@ class Gateway:
         with file.transaction() as connection:
             if connection.execute("SELECT count(*) FROM person").fetchone()[0]:
                 raise FormatError(
-                    f"{file.path.name} belongs to a device, which holds one person's answers. A "
-                    f"gateway "
-                    "needs a file of its own"
+                    f"{file.path.name} belongs to a device, which stores one person's answers. "
+                    "A gateway needs its own file"
                 )
         return gateway
 
@@ -167,7 +166,8 @@ class Gateway:
             raise ArgumentError("group", "must be 1 to 200 printable characters")
         if not isinstance(reports, Reports) or not len(reports):
             raise ArgumentError(
-                "a batch group must be Reports, at least one. Pass the output of randomize"
+                "a batch group must be at least one report, as Reports. Pass the output of "
+                "randomize"
             )
         survey.tally(reports)  # what a collector would refuse, before it is stored
         number = segment_number(survey, segment)
@@ -193,8 +193,9 @@ class Gateway:
                     )
             if any(kept.text != survey.text_fingerprint for kept, _ in found):
                 raise MismatchError(
-                    f"the batch group {pile!r} of this epoch was stored under another text of the "
-                    "survey. To send these reports under the text at hand, give them another name"
+                    f"the batch group {pile!r} of this epoch was stored under another text of "
+                    "the survey. To send these reports under the current text, give them "
+                    "another name"
                 )
             same = not found or sum(kept.reports for kept, _ in found) == len(reports)
             if not same or any(
@@ -202,8 +203,8 @@ class Gateway:
                 for kept, body in found
             ):
                 raise MismatchError(
-                    f"the batch group {pile!r} of this epoch was stored with other reports. Give "
-                    "these another name if they are from other people"
+                    f"the batch group {pile!r} of this epoch was stored with other reports. If "
+                    "these are from other people, give them another name"
                 )
             for kept, body in found if again else ():
                 if body is None and kept.state != "stored":
@@ -223,6 +224,7 @@ class Gateway:
         return send(Outbox(self.file), collector, patience or Patience())
 
 
+@inherits(Device.send)
 def send_reports(
     survey: Survey,
     reports: Reports,
@@ -250,17 +252,8 @@ def send_reports(
         Name for these reports: 1 to 200 printable characters.
     gateway : Gateway
         Gateway that stores them.
-    collector : CollectorAddress or str
-        Address of the collector.
     segment : str, optional
         Label of the survey for all these people. Default: none.
-    patience : Patience, optional
-        Attempts and pauses. Default: ``Patience()``.
-
-    Returns
-    -------
-    SendResult
-        Numbers of batches that were stored, refused and are waiting, and the problems.
 
     Raises
     ------

@@ -144,8 +144,8 @@ def connection_pool(
             context.load_verify_locations(certifi.where() if ca_file is None else ca_file)
         except OSError as error:
             raise ArgumentError(
-                "ca_file (or SSL_CERT_FILE) must name a file of certificates in PEM, "
-                f"but {Path(ca_file or '').name!r} cannot be read: {error.strerror or 'no PEM'}"
+                "ca_file (or SSL_CERT_FILE) must name a PEM file of certificates, but "
+                f"{Path(ca_file or '').name!r} cannot be read: {error.strerror or 'no PEM'}"
             ) from None
     return httpcore.ConnectionPool(
         ssl_context=context,

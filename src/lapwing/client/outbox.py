@@ -266,7 +266,7 @@ def _outgoing(row: sqlite3.Row) -> OutgoingBatch:
     told = {name: row[name] for name in _NAMES}
     last = told.pop("last")
     if not isinstance(last, int | float):  # pages of an earlier state, after a power cut
-        raise sqlite3.DatabaseError("a batch has no last second")
+        raise sqlite3.DatabaseError("the last second is a setting of a device, not of a batch")
     return OutgoingBatch(**told, last_day=datetime.fromtimestamp(last, UTC).date().isoformat())
 
 
@@ -304,8 +304,8 @@ def add_token(connection: sqlite3.Connection, batch: OutgoingBatch, token: str) 
     """
     if batch.state not in ("waiting", "stored"):
         raise ArgumentError(
-            f"nothing waits in epoch {batch.epoch!r}: its report is {batch.state}, so no upload "
-            "token can be stored with it. Keep the token for another epoch"
+            f"no report waits in epoch {batch.epoch!r}: its report is {batch.state}, so no "
+            "upload token can be stored with it. Keep the token for another epoch"
         )
     connection.execute(
         "UPDATE batch SET token = ? WHERE id = ? AND state = 'waiting'", (token, batch.id)
@@ -420,8 +420,8 @@ class Outbox:
                     for key, name in reversed(given.items())
                 )
                 raise ArgumentError(
-                    f"nothing was answered for {said}, so nothing was withdrawn. Method batches "
-                    "lists every answer"
+                    f"there is no answer for {said}, so nothing was withdrawn. batches() lists "
+                    "every answer"
                 )
             return _end(connection, where, (*given.values(),), "withdrawn", None, attempts=0)
 

@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast, get_args
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse import csc_matrix
 
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.memoized import memoized
+from lapwing.linear.operators.sums import CellSums
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel
@@ -101,7 +103,9 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
             f"{kind_of(answer)}"
         )
     if answer.domain != domain:
-        raise ArgumentError(f"the decoder {name} answered on another domain than the channel's")
+        raise ArgumentError(
+            f"the decoder {name} returned a result on a domain other than the channel's"
+        )
 
 
 def decoder_document(decoder: Any) -> dict[str, Any]:
@@ -304,14 +308,21 @@ def _unit_error(channel: Channel, steps: int) -> float:
     places = step_numbers(channel.domain, steps)
     used, count = np.flatnonzero(shares > 0), int(places[-1]) + 1
     rest = np.setdiff1d(np.arange(size), used)
-    columns = np.zeros((size, count + rest.size))
-    columns[used, places] = shares[used]
-    columns[rest, count + np.arange(rest.size)] = 1.0
-    columns /= columns.sum(axis=0)
+    steps_of = np.full(size, -1)
+    steps_of[used], steps_of[rest] = places, count + np.arange(rest.size)
+    weights = np.ones(size)
+    weights[used] = shares[used]
+    weights /= np.bincount(steps_of, weights)[steps_of]
+    # Of very many bins a dense matrix with a column for each step needs gigabytes.
+    columns = csc_matrix((weights, (np.arange(size), steps_of)))
     uniform = np.full(size, 1 / size)
     information = np.zeros((columns.shape[1],) * 2)
     for block in channel.blocks:
-        answers = block.operator.matmat(columns)
+        if isinstance(block.operator, CellSums) and isinstance(block.law, AdditiveNoise):
+            counts = block.operator.sparse @ columns
+            information += (counts.T @ counts).toarray()
+            continue
+        answers = block.operator.matmat(columns.toarray())
         if isinstance(block.law, AdditiveNoise):
             information += answers.T @ answers
         else:

@@ -18,8 +18,8 @@ from lapwing.errors import LapwingWarning
 @cache
 def _say_that_nothing_is_kept() -> None:
     warnings.warn(
-        "no folder is writable for the compiled loops, so each process compiles them again for "
-        "some seconds. Name a writable one in the variable NUMBA_CACHE_DIR",
+        "no folder is writable for the compiled loops, so each process takes some seconds to "
+        "compile them again. Set the variable NUMBA_CACHE_DIR to a writable folder",
         LapwingWarning,
         stacklevel=2,
     )

@@ -55,6 +55,15 @@ class Covariance:
         """Return the matrix times a number, of either sign."""
         return Covariance(self.diagonal * number, self.factor, self.signs * number)
 
+    def of_sums(self, last: NDArray[np.int64]) -> Covariance:
+        """Return the covariance of the sums of consecutive entries, which end with these."""
+        starts = np.append(0, last[:-1] + 1)
+        return Covariance(
+            np.add.reduceat(self.diagonal, starts),
+            np.add.reduceat(self.factor, starts, axis=0),
+            self.signs,
+        )
+
     def sample(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return normal vectors with this covariance: float64 [count, size].
 

@@ -29,8 +29,8 @@ def check_functions(functions: Sequence[Sequence[float]]) -> None:
         # A comparison with what is no number is false.
         if not all(abs(value) <= VALUE_LIMIT for value in function):
             raise ArgumentError(
-                f"the values of functions must be finite and at most {VALUE_LIMIT:g} in size. "
-                f"Those of function {number} are not"
+                f"the values of functions must be finite and at most {VALUE_LIMIT:g} in size, "
+                f"but those of function {number} are not"
             )
 
 
@@ -221,7 +221,7 @@ class Dictionary:
         """Return the dictionary of functions given by their values, each scaled to unit norm."""
         norms = np.sqrt((functions**2).sum(axis=1) * 2 / functions.shape[1])
         if norms.min() <= 0:
-            raise ValueError("no function of a dictionary may be zero everywhere")
+            raise ValueError("no function in a dictionary may be zero everywhere")
         return cls(functions / norms[:, None])
 
     @property

@@ -136,8 +136,9 @@ class RunningPrefixSums(Mechanism):
     def _noise(self, size: int, promise: Promise) -> tuple[Noise, Sensitivity]:
         if not promise.shows_people:
             raise PrivacyError(
-                "running prefix sums need public numbers of people in every round: use neighbors "
-                "'replace-one' without a unit, or add separate releases of prefix sums"
+                "running prefix sums need a public number of people in every round. Use "
+                "neighbors 'replace-one' without a unit, or add separate releases of prefix "
+                "sums"
             )
         sensitivity = self._sensitivity(size, promise.neighbors)
         return calibrated(promise, sensitivity), sensitivity
@@ -204,8 +205,8 @@ class RunningPrefixSums(Mechanism):
         domains = {s.domain == before.domain for s in [*earlier, summary]}
         if before.mechanism != self or people != [s.people for s in earlier] or domains != {True}:
             raise MismatchError(
-                "the exact counts must be those of the earlier rounds, in order, on the domain and "
-                "bins of the release"
+                "the exact counts must be those of the earlier rounds, in order, with the "
+                "domain and bins of the release"
             )
         if len(before.parts) == self.rounds:
             raise ArgumentError(f"all {self.rounds} rounds have been released")

@@ -123,8 +123,8 @@ class LabelCounts(LinearMechanism):
         """Raise ArgumentError when there are more than 2^20 symbols."""
         if domain.size > MOST_SYMBOLS:
             raise ArgumentError(
-                f"label counts are released for at most {MOST_SYMBOLS} symbols, got "
-                f"{domain.size}. Declare those that matter, and an other label for the rest"
+                f"label counts are released for at most {MOST_SYMBOLS} labels, got "
+                f"{domain.size}. Declare those that matter, and one label for all others"
             )
 
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> CountStrategy:
@@ -147,13 +147,7 @@ class LabelCounts(LinearMechanism):
         return release.variance / self.steps**2
 
     def estimated_people(self, release: Release) -> int:
-        """Return the estimated number of people: the sum of the noisy counts.
-
-        Returns
-        -------
-        int
-            Estimate, which may be negative.
-        """
+        """Return the estimated number of people: the sum of the noisy counts."""
         return round(Fraction(super().estimated_people(release), self.steps))
 
     def verify(self, release: Release) -> None:
@@ -161,18 +155,14 @@ class LabelCounts(LinearMechanism):
 
         A guarantee stated for another library's counts is not compared with the noise, because
         their sensitivity is not known.
-
-        Raises
-        ------
-        PrivacyError
-            When a stated loss does not match the noise, or the noise is too small for the privacy
-            guarantee.
         """
         own = [part for part in release.parts if part.standing != "stated"]
         for part in release.parts:
             if part.standing == "stated":
                 check_part(part, part.promise.whole_loss)
         if own and self.steps > 1:
-            raise PrivacyError("counts in steps of a row are another library's, so state that")
+            raise PrivacyError(
+                "counts in steps of one row come from another library, so state that"
+            )
         if own:
-            super().verify(replace(release, parts=own, groups=()))
+            super().verify(replace(release, parts=own, groups=(), digests=()))

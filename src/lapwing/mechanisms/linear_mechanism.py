@@ -184,7 +184,7 @@ def check_part(release_part: ReleasePart, loss: PrivacyLoss) -> None:
         )
     if not release_part.promise.allows(release_part.loss):
         raise PrivacyError(
-            "the noise is less than the privacy guarantee needs. Do not use this release"
+            "the noise is too small for the privacy guarantee. Do not use this release"
         )
 
 
@@ -292,7 +292,9 @@ class LinearMechanism(Mechanism):
             When a stated loss does not match the noise, or the noise is too small for the privacy
             guarantee.
         """
-        for part in release.parts:
+        # Parts of a large sum share these objects.
+        known = {(id(one.promise), id(one.noise), id(one.loss)): one for one in release.parts}
+        for part in known.values():
             strategy = strategy_under(self, release.domain, part.promise)
             check_part(part, part.noise.loss(strategy.sensitivity(part.promise.neighbors)))
 

@@ -252,7 +252,7 @@ def private_bounds(
     """
     counted = isinstance(values, ExactCounts)
     if counted and (unit is not None or most is not None):
-        raise ArgumentError("exact counts already have a unit. Leave unit and most out")
+        raise ArgumentError("exact counts already have a unit. Leave out unit and most")
     whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, unit=whose)
     check_confidence(confidence)

@@ -9,6 +9,8 @@ References
 .. [1] F. McSherry, K. Talwar, "Mechanism design via differential privacy", FOCS, 2007.
    doi:10.1109/FOCS.2007.66
 .. [2] J. Gillenwater, M. Joseph, A. Kulesza, "Differentially private quantiles", ICML, 2021.
+.. [3] M. Cesar, R. Rogers, "Bounding, concentrating, and truncating: unifying privacy loss
+   composition for data analytics", ALT, 2021.
 """
 
 from __future__ import annotations
@@ -26,11 +28,7 @@ from lapwing.errors import PrivacyError
 from lapwing.linear.memoized import cached_property, memoized
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.results.asked_numbers import COUNTED, STRENGTH, AskedNumbers, Counts, within
-
-EMPTY_BINS = {True: Fraction(1, 2), False: Fraction(1)}
-"""Ends move outward by the logarithm of so many times the square of the bins, where the number of
-people is public and where it is secret. Two empty parts of the range are then rarely chosen."""
+from lapwing.results.asked_numbers import STRENGTH, AskedNumbers, Counts, within
 
 SMALLEST_WEIGHT = 64
 """Distances beyond so many scales count as this one."""
@@ -57,11 +55,14 @@ class QuantileDraws:
       direction. So the largest distance above plus the largest one below changes by at most one. A
       value that becomes missing moves the rank that is asked also. Ranks are rounded up to whole
       people, so the same holds.
-    - Secret: the largest distance of all, in steps of the most that one person moves one.
+    - Secret: the largest distance of all, in steps of the most that one person moves one. Only
+      bins in order are chosen from, which do not depend on the people.
 
-    Weights fall with this sum by a factor of at most ``exp(1 / levels)`` a step. So a draw costs
-    twice that over the scale, which
-    `tests/results/test_asked_numbers.py` compares with the exact probabilities on tiny tables.
+    Weights fall with this sum by a factor of at most ``exp(1 / levels)`` a step. So probabilities
+    of two neighbors differ by factors of which the largest and the smallest are at most ``exp(2 /
+    levels)`` apart. `tests/mechanisms/test_quantile_draws.py` compares this with the exact
+    probabilities on tiny tables. Such a draw costs ``2 / levels`` of pure epsilon, or half of the
+    square of ``1 / levels`` in zero-concentrated privacy [3]_.
 
     **Accuracy.** Ends move outward so far that an empty part of the range next to a quantile is
     rarely chosen. This holds even if the whole range is empty.
@@ -92,9 +93,16 @@ class QuantileDraws:
 
     @property
     def outward(self) -> int:
-        """Steps by which the ranks of the two ends move outward, computed from public numbers."""
-        reach = math.log(EMPTY_BINS[self.numbers.public] * self.bins**2)
-        return math.ceil(reach * self.levels)
+        """Steps by which the ranks of the two ends move outward, computed from public numbers.
+
+        An end in an empty part of the range costs so many steps, and the other end in another empty
+        part no more. They are there in up to a quarter of the square of the bins ways, against one
+        with both ends in place. Where the number of people is secret, all three bins in one part
+        cost no more either. They are there in order in a sixth of the cube of the bins ways,
+        against as many as there are bins.
+        """
+        wrong = Fraction(self.bins**2, 1 + self.numbers.public)
+        return math.ceil(math.log(wrong) * self.levels)
 
     @cached_property
     def falling(self) -> Any:
@@ -109,8 +117,8 @@ class QuantileDraws:
         """
         upto = np.concatenate([[0], np.cumsum(counts[: self.bins])])
         present = int(upto[-1])
-        shown = [COUNTED * present + int(each) for each in noise]
-        people = Fraction(shown[0], COUNTED) if shown else Fraction(int(counts.sum()))
+        shown = [present + int(each) for each in noise]
+        people = shown[0] if shown else int(counts.sum())
         found = [
             self._three(upto, number, step, people, source)
             for number, step in zip(self.numbers.probabilities[0], self.numbers.moved, strict=True)
@@ -118,7 +126,7 @@ class QuantileDraws:
         return np.array([*shown, *chain.from_iterable(found)], dtype=np.int64)
 
     def _three(
-        self, upto: Counts, number: int, step: int, people: Fraction, source: RandomSource
+        self, upto: Counts, number: int, step: int, people: int, source: RandomSource
     ) -> list[int]:
         """Return the low end, the high end and the point of one quantile."""
         whole, reach = self.numbers.probabilities[1], self.outward * step
@@ -133,16 +141,21 @@ class QuantileDraws:
             if not beyond
         ]
         ranks = [rank + move for _, move in (*asked, (2, 0))]
-        chosen = [0, self.bins - 1, 0]
-        drawn = self._together(whole * upto, ranks, step, source)
-        for (place, _), each in zip((*asked, (2, 0)), drawn, strict=True):
-            chosen[place] = each
-        return [min(chosen), max(chosen), chosen[2]]
+        tops, lows = self._within(whole * upto, ranks, step)
+        places = [*(place for place, _ in asked), 2]
+        if self.numbers.public:
+            chosen = [0, self.bins - 1, 0]
+            for place, each in zip(places, self._apart(tops, lows, source), strict=True):
+                chosen[place] = each
+            return [min(chosen), max(chosen), chosen[2]]
+        starts = np.zeros((3, self.falling.size), dtype=object)
+        starts[1] = self.bins - 1
+        stops = starts + 1
+        starts[places], stops[places] = lows, tops
+        return self._in_order(starts, stops, source)
 
-    def _together(
-        self, upto: Counts, ranks: Sequence[int], step: int, source: RandomSource
-    ) -> list[int]:
-        """Return a bin for each rank, from one draw.
+    def _within(self, upto: Counts, ranks: Sequence[int], step: int) -> tuple[Any, Any]:
+        """Return the end and the start of the bins in each distance of each rank.
 
         upto: int64 [bins + 1], people below each edge, in units of ranks.
         """
@@ -154,15 +167,26 @@ class QuantileDraws:
             np.array([_up_to(-(-each // step), last) for each in distances])
             for distances in (above, below)
         )
-        lows = self.bins - lows
-        if self.numbers.public:
-            upward = picked(self.falling * self._all_below(tops, lows), source)
-            weights = np.prod(tops[:, [upward]] - lows, axis=0)
-            downward = picked(self.falling * weights, source)
-        else:
-            upward = downward = picked(self.falling * np.prod(tops - lows, axis=0), source)
+        return tops, self.bins - lows
+
+    def _apart(self, tops: Any, lows: Any, source: RandomSource) -> list[int]:
+        """Return a bin for each rank, from one draw of a distance above and one below."""
+        upward = picked(self.falling * self._all_below(tops, lows), source)
+        weights = np.prod(tops[:, [upward]] - lows, axis=0)
+        downward = picked(self.falling * weights, source)
         ends = zip(tops[:, upward], lows[:, downward], strict=True)
         return [low + uniform_below(top - low, source) for top, low in ends]
+
+    def _in_order(self, starts: Any, stops: Any, source: RandomSource) -> list[int]:
+        """Return a low end, a high end and a point between them, from one draw of a distance."""
+        distance = picked(self.falling * ordered_triples(starts, stops), source)
+        (low, high, start), (low_stop, high_stop, stop) = starts[:, distance], stops[:, distance]
+        points = np.arange(start, stop, dtype=object)
+        lows = np.minimum(points + 1, low_stop) - low
+        highs = high_stop - np.maximum(points, high)
+        place = picked(lows * highs, source)
+        below, above = (uniform_below(int(each[place]), source) for each in (lows, highs))
+        return [low + below, high_stop - 1 - above, points[place]]
 
     def _all_below(self, tops: Any, lows: Any) -> Any:
         """Return the weight of all distances below for each distance above.
@@ -178,6 +202,35 @@ class QuantileDraws:
             moment = (self.falling * np.prod(lows[left], axis=0)).sum()
             total = total + (-1) ** len(left) * moment * np.prod(tops[rest], axis=0)
         return total
+
+
+def ordered_triples(starts: Any, stops: Any) -> Any:
+    """Return how many three bins are in order: a low end, a point, and a high end.
+
+    starts, stops: Of the bins of the low end, of the high end, and of the point. No bin of the
+        point is below all those of the low end, or above all those of the high end.
+    """
+    (low, high, point), (low_stop, high_stop, point_stop) = starts, stops
+    total = 0
+    # Low ends are those up to the point or all of them, and so for high ends.
+    for some_low, some_high in product((False, True), repeat=2):
+        first, last = point, point_stop
+        if some_low:
+            last, lows, more = np.minimum(last, low_stop), 1 - low, 1
+        else:
+            first, lows, more = np.maximum(first, low_stop), low_stop - low, 0
+        if some_high:
+            first, highs, fewer = np.maximum(first, high), high_stop, 1
+        else:
+            last, highs, fewer = np.minimum(last, high), high_stop - high, 0
+        last = np.maximum(first, last)
+        sums, squares = (
+            last * (last - 1) // 2 - first * (first - 1) // 2,
+            (last - 1) * last * (2 * last - 1) // 6 - (first - 1) * first * (2 * first - 1) // 6,
+        )
+        total = total + lows * highs * (last - first)
+        total = total + (more * highs - fewer * lows) * sums - more * fewer * squares
+    return total
 
 
 def _up_to(distances: Counts, last: int) -> Any:

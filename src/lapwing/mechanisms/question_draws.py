@@ -68,7 +68,7 @@ def budget_shares(questions: Sequence[Question], shares: Any) -> dict[Question, 
     if isinstance(shares, Mapping):
         by_text = {str(one): number for one, number in shares.items()}
         if by_text.keys() != {*map(str, questions)}:
-            raise ArgumentError("shares", "must name each question once, as it is asked")
+            raise ArgumentError("shares", "must name each question once, exactly as it is asked")
         shares = [by_text[str(one)] for one in questions]
     if not isinstance(shares, Sequence) or len(shares) != len(questions):
         raise ArgumentError(

@@ -90,7 +90,7 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
         if each is not None:
             rate = f"{each // decades:,} bins for each factor of ten"
             return replace(domain, bins=each), f"The interval is cut into {each:,} bins, {rate}."
-        what = "No round number of bins for each factor of ten cuts the range into"
+        what = "No round number of bins per factor of ten cuts the range into"
     else:
         bins = _of_round_width(domain, wanted)
         if bins is not None:

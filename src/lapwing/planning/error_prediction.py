@@ -186,7 +186,7 @@ def expected_error(
         _refuse(delta=delta or None, where="a release", **release_only)
         check_whole("people", people, low=1, high=USER_LIMIT, error=ArgumentError)
         if randomizer is not None:
-            _refuse(epsilon=epsilon, where="a survey whose randomizer is not given")
+            _refuse(epsilon=epsilon, where="a survey without a given randomizer")
         elif epsilon is None:
             raise ArgumentError("give epsilon, the privacy parameter of one report")
         asked = None if questions is None else read_questions(questions)
@@ -250,9 +250,7 @@ def _of_questions(
         one: share for one, share in budget.items() if not isinstance(one, Curve)
     }
     if not asked:
-        raise ArgumentError(
-            "the curve alone is predicted without questions. Leave the questions out"
-        )
+        raise ArgumentError("leave out the questions to predict the curve alone")
     draws = QuestionDraws(domain, promise, asked)
     draws.check()
     return expected_answers(draws, people, question_columns(domain, like))
@@ -286,7 +284,7 @@ def _of_reports(
     """Return the simulated errors of a randomizer with its recommended decoder."""
     require_domain(domain)
     if randomizer.domain.to_document() != domain.to_document():
-        raise MismatchError("the domain must be that of the randomizer")
+        raise MismatchError("the domain must match the randomizer's")
     if domain.ordered:
         found = simulated_errors(
             randomizer,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from lapwing.decoders.decoder import Decoder, decoder_document
+from lapwing.docstrings import inherits
 from lapwing.facts import html_of, lines_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
@@ -35,7 +36,7 @@ _MEANINGS = {
     "kolmogorov_smirnov": "largest error of the share below any value",
     "l1": "sum of the errors of all shares",
     "mean_squared_error": "root mean square error of a share",
-    "detectable_share": "smallest share that is listed in 95% of cases",
+    "detectable_share": "smallest share listed in 95% of cases",
     "rectangle": "root mean square error of the share in a rectangle of both attributes",
 }
 
@@ -263,14 +264,9 @@ class ExpectedError(Mapping[str, ErrorByKind]):
         """Return how many distances there are."""
         return len(self.distances)
 
+    @inherits(ErrorByKind.to_document)
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the keys that this kind of error has.
-
-        Returns
-        -------
-        dict
-            JSON object.
-        """
+        """Return the JSON form: the keys that this kind of error has."""
         numbers = {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -361,14 +357,9 @@ class Recommendation:
         """Bytes of one report."""
         return self.randomizer.report_width
 
+    @inherits(ErrorByKind.to_document)
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object.
-        """
+        """Return the JSON form."""
         return {
             "randomizer": self.randomizer.to_document(),
             "decoder": decoder_document(self.decoder),

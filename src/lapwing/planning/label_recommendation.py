@@ -342,8 +342,8 @@ def categorical_choice(
         )
     if size > LABEL_LIMIT and distance != "detectable_share":
         raise ArgumentError(
-            f"for {size} labels only the smallest detectable share is predicted, and distances "
-            f"only up to {LABEL_LIMIT} labels. Leave the distance out"
+            f"for {size} labels, only the smallest detectable share is predicted. Distances are "
+            f"predicted for up to {LABEL_LIMIT} labels. Leave out the distance"
         )
     _check_limit(report_bytes, name="report_bytes", least=1)
     _check_limit(server_seconds, name="server_seconds", least=0)
@@ -365,8 +365,8 @@ def categorical_choice(
     if not short:
         least = min(option.report_bytes for option in every)
         raise ArgumentError(
-            f"no randomizer of {size} labels has reports of {report_bytes} bytes. The shortest has "
-            f"{least}"
+            f"no randomizer for {size} labels has reports of {report_bytes} bytes or less. The "
+            f"shortest report has {least}"
         )
     people = USER_LIMIT if users is None else int(users)
     if users is None:
@@ -381,8 +381,8 @@ def categorical_choice(
     if not fast:
         least_time = min(option.server_seconds(people) for option in short)
         raise ArgumentError(
-            f"no randomizer of {size} labels is tallied and decoded in {server_seconds:g} CPU "
-            f"seconds for {people} people. The fastest takes about {least_time:.2g}"
+            f"no randomizer for {size} labels can be tallied and decoded in {server_seconds:g} "
+            f"CPU seconds for {people} people. The fastest takes about {least_time:.2g}"
         )
     chosen = _cheapest(fast, people)
     if users is None and error is not None and fast != short:
@@ -405,8 +405,8 @@ def _needed(error_of: Callable[[int], float], target: float) -> int:
     """Return the fewest people, to about 1%, whose error is at most the target."""
     if error_of(USER_LIMIT) > target:
         raise ArgumentError(
-            f"no number of people up to {USER_LIMIT} reaches an error of {target:g}. The least "
-            f"that is predicted here is {error_of(USER_LIMIT):.2g}"
+            f"no number of people up to {USER_LIMIT} reaches an error of {target:g}. The "
+            f"smallest predicted error is {error_of(USER_LIMIT):.2g}"
         )
     low, high = 1, USER_LIMIT
     if error_of(low) <= target:
@@ -431,8 +431,8 @@ def _reason(chosen: Option, fast: list[Option], every: list[Option], users: int)
     )
     text = (
         f"{chosen.randomizer.name}: an unbiased share has a standard deviation of "
-        f"{chosen.deviation(users):.3g} over the root of the people, in {chosen.report_bytes} byte"
-        f"{'s' if chosen.report_bytes != 1 else ''}"
+        f"{chosen.deviation(users):.3g} divided by the square root of the number of people, "
+        f"with reports of {chosen.report_bytes} byte{'s' if chosen.report_bytes != 1 else ''}"
     )
     if others:
         listed = ", ".join(f"{ratio:.2f} times as much in {name}" for ratio, name in others)

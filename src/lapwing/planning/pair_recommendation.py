@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.decoders.empirical_bayes.log_density_prior import cells_in_time, decode_seconds
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Matrix, Vector, as_numbers
 from lapwing.planning.chosen_bins import with_bins
@@ -162,14 +163,21 @@ def pair_table() -> Sheet:
     return Sheet(tuple(document["epsilon"]), tuple(document["users"]), {DISTANCE: errors})
 
 
-def with_bins_of_axes(domain: Product) -> tuple[Product, str]:
-    """Return a product whose axes have bins, and sentences about those that were chosen."""
+def with_bins_of_axes(domain: Product, epsilon: float) -> tuple[Product, str]:
+    """Return a product whose axes have bins, and sentences about bins and the time of a decode."""
     axes, sentences = {}, []
     for name, axis in domain.axes.items():
         axes[name], sentence = with_bins(axis, BINS)
         if sentence:
             sentences.append(f"{name}: {sentence}")
-    return Product(**axes), " ".join(sentences)
+    made, most = Product(**axes), cells_in_time(epsilon)
+    if made.size > most:
+        seconds = decode_seconds(made.size, epsilon)
+        sentences.append(
+            f"A decode of {made.size:,} cells takes about {seconds:,.0f} seconds. A collector "
+            f"takes at most {most:,} cells at this epsilon."
+        )
+    return made, " ".join(sentences)
 
 
 def recommend_pairs(
@@ -189,7 +197,7 @@ def recommend_pairs(
     users, error, refine, like, repeats, seed: As of :func:`lapwing.recommend`, of which one of
         users and error is given.
     """
-    domain, bins_sentence = with_bins_of_axes(domain)
+    domain, bins_sentence = with_bins_of_axes(domain, float(epsilon))
     column = None if like is None else _column(domain, like)
     labelled = not all(axis.ordered for axis in domain.domains)
     simulated = refine or like is not None or labelled
@@ -220,7 +228,7 @@ def recommend_pairs(
     if column is not None and not labelled:
         number = users or 100_000
         planned = _planned(mixture(number), column, number, repeats, seed)
-        reason += "" if planned is None else " Its parts were chosen for this pair."
+        reason += "" if planned is None else " Its components were chosen for this pair."
     people = _people(errors, users, error, simulated=simulated)
     randomizer = mixture(people)
     expected = {DISTANCE: ErrorByKind(errors(people))}
@@ -239,8 +247,8 @@ _REASON = (
 def _marginal_sentence(domain: Product) -> str:
     names = " or ".join(domain.names)
     return (
-        f"The error of the distribution of {names} alone is about {MARGINAL_COST} times that of a "
-        "survey of the same people about this attribute only."
+        f"The error for {names} alone is about {MARGINAL_COST} times that of a survey of the "
+        "same people about only that attribute."
     )
 
 

@@ -315,8 +315,8 @@ def next_randomizer(
     domain = randomizer.domain
     if not domain.ordered or not LEAST <= domain.inside_size <= SYMBOL_LIMIT:
         raise DomainError(
-            f"the next epoch is planned for numbers with {LEAST} to {SYMBOL_LIMIT} bins. Ask the "
-            "same survey again, and add up the tallies"
+            f"the next epoch is planned only for numbers with {LEAST} to {SYMBOL_LIMIT} bins. "
+            "Ask the same survey again, and add the tallies"
         )
     if not isinstance(answer, Distribution):
         raise ArgumentError("answer", "must be a decoded Distribution", kind_of(answer))

@@ -99,16 +99,19 @@ class PoisoningAlarm:
         """Result as a sentence."""
         if self.sounds:
             found = (
-                "These counts are not what honest devices send, whatever people hold "
-                f"(p = {self.p_value:.1g}). Reports were fabricated, or a client is broken."
+                "Honest devices do not send these counts, whatever people's values are (p = "
+                f"{self.p_value:.1g}). Reports were fabricated, or a client is broken."
             )
         else:
             found = f"Honest devices explain these counts (p = {self.p_value:.2g})."
         if self.visible is None:
-            power = "Copies of one report would not have been seen, however many."
+            power = "No number of copies of one report would have been detected."
         else:
-            power = f"Copies of one report would have been seen from about {self.visible:.1%} on."
-        return f"{found} {power} Honest reports of false values are never seen."
+            power = (
+                f"Copies of one report would have been detected from about {self.visible:.1%} "
+                "copies on."
+            )
+        return f"{found} {power} Honest reports of false values are never detected."
 
 
 @one_thread

@@ -137,14 +137,18 @@ def question_design(
     starts = cell_starts(questions, chosen)
     if cells and len(starts) < 2:
         raise ArgumentError(
-            f"{questions[0]} has no edge inside the range of the domain. Ask about a place inside"
+            f"{questions[0]} has no edge inside the range of the domain. Ask about a value "
+            "inside it"
         )
     if chosen.inside_size < LEAST_BINS:
         return QuestionDesign(
-            chosen, None, f"With fewer than {LEAST_BINS} bins each bin is asked about. {sentence}"
+            chosen, None, f"With fewer than {LEAST_BINS} bins, each bin is asked about. {sentence}"
         )
     if cells and len(starts) > _most_cells(epsilon, users):
-        many = f"The questions have {len(starts)} cells, as many as the curve answers better."
+        many = (
+            f"The questions have {len(starts)} cells. With this many, the curve answers them "
+            "better."
+        )
         cells, curve, sentence = False, True, f"{many} {sentence}".rstrip()
     if not (cells or points):
         return QuestionDesign(chosen, None, sentence)
@@ -166,7 +170,7 @@ def question_design(
     if cells:
         made = _cut_further(starts, chosen.size, epsilon) if curve else [starts]
         table += [("cells", each, rest / len(made)) for each in made]
-        said.append(f"{len(starts)} cells with the edges that are asked ({rest:.0%} of the people)")
+        said.append(f"{len(starts)} cells with the edges asked about ({rest:.0%} of the people)")
         if len(made) > 1:
             said[-1] += f", cut further in {len(made)} ways"
     if points:
@@ -175,7 +179,7 @@ def question_design(
         said.append(f"one wave for the mean ({rest:.0%} of the people)")
     text = f"multiscale-wave with {' and '.join(said)}."
     if not curve:
-        text += " Other questions get much wider intervals. To share the people, ask the curve too."
+        text += " Other questions get much wider intervals. To avoid that, also ask for the curve."
     return QuestionDesign(chosen, tuple(table), f"{text} {sentence}".rstrip())
 
 
@@ -340,7 +344,7 @@ def _with_edges(domain: Domain, questions: Sequence[Question]) -> tuple[Domain, 
     own = sorted({*kept, *missing})
     made = replace(domain, edges=own, bins=None, scale="linear")  # type: ignore[arg-type]
     more = len(own) - edges.size
-    return made, f"{more} more edges are those that are asked." if more > 0 else ""
+    return made, f"{more} more edges were added for the questions." if more > 0 else ""
 
 
 # Predicted errors

@@ -319,7 +319,7 @@ def recommend(
         if kind != "typical" or distance not in (None, DISTANCE):
             raise ArgumentError(
                 "kind",
-                f"and distance are chosen for pairs: what is predicted is the {DISTANCE} error",
+                f"and distance are fixed for pairs, where the {DISTANCE} error is predicted",
                 advice="Leave both out",
                 others=("distance",),
             )
@@ -344,7 +344,7 @@ def recommend(
         if refine or kind != "typical":
             raise ArgumentError(
                 "kind",
-                "is for numbers: labels have no reference columns",
+                "is only for numbers, because labels have no reference columns",
                 advice="Leave kind and refine out",
                 others=("kind", "refine"),
             )
@@ -499,7 +499,7 @@ def _masses(domain: Domain, like: Distribution | ArrayLike | None) -> dict[str, 
 def _check_target(users: Any, error: Any) -> None:
     if (users is None) == (error is None):
         raise ArgumentError(
-            "give either users, how many people will report, or error, the error to be reached"
+            "give either users (how many people will report) or error (the error to reach)"
         )
     if users is not None:
         whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
@@ -528,13 +528,14 @@ def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping
     if isinstance(like, Distribution):
         if like.domain.to_document() != domain.to_document():
             raise MismatchError(
-                "like must be a distribution on the same domain. Decode it at the bins of this one"
+                "like must be a distribution on the same domain. Decode it with the bins of "
+                "this domain"
             )
         like = like.mass
     mass = domain.with_nobody_outside(as_numbers(like, name="like"))
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
         raise ArgumentError(
-            "like", f"must be {domain.size} masses, one per symbol, finite and not negative"
+            "like", f"must be {domain.size} masses, one per bin, finite and not negative"
         )
     if mass.sum() <= 0:
         raise ArgumentError("like", "must have a positive sum", f"{mass.sum():g}")
@@ -609,8 +610,8 @@ class _Plan:
         if needed[best] == math.inf:
             least = min(self.aim(pair, USER_LIMIT) for pair in self.pairs)
             raise ArgumentError(
-                f"no number of people up to {USER_LIMIT} reaches an error of {error:g}. The least "
-                f"that is predicted here is {least:.2g}"
+                f"no number of people up to {USER_LIMIT} reaches an error of {error:g}. The "
+                f"smallest predicted error is {least:.2g}"
             )
         return best, int(needed[best])
 
@@ -650,7 +651,7 @@ def _numerical(
         parts = planned_parts(plan.domain, mass, epsilon=plan.epsilon, users=people)
         planned = MultiscaleWave(plan.domain, plan.epsilon, components=parts)
         if planned != randomizer:
-            randomizer, reason = planned, f"{reason} Its parts were chosen for this column."
+            randomizer, reason = planned, f"{reason} Its components were chosen for this column."
 
     def simulated(number: int) -> dict[str, ErrorByKind]:
         found = simulated_errors(
@@ -692,17 +693,17 @@ def _refined(
         if people > USER_LIMIT:
             raise ArgumentError(
                 f"no number of people up to {USER_LIMIT} reaches an error of {error:g} on this "
-                f"column. {people} would be needed, if the error went on falling"
+                f"column. About {people} would be needed if the error kept falling"
             )
         expected = simulated(people)
     return people, expected
 
 
 _WHY = {
-    "multiscale-wave": "waves of several widths see every frequency of the column, and the "
-    "spectral prior learns from the reports which of them matter",
-    "square-wave": "on so few symbols one wave sees them all",
-    "subset-selection": "so few symbols can be distinguished one by one",
+    "multiscale-wave": "waves of several widths capture every frequency of the column, and the "
+    "spectral prior learns from the reports which ones matter",
+    "square-wave": "with so few bins, one wave captures everything",
+    "subset-selection": "so few bins can be distinguished individually",
 }
 
 
@@ -719,19 +720,19 @@ def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
     least = shipped().sizes("multiscale-wave")[0]
     if domain.size < least:
         text += (
-            f". A multiscale wave needs {least} bins, and this domain has {domain.size}. From "
-            f"{least} on it is also compared, and its error may be smaller"
+            f". A multiscale wave needs {least} bins, but this domain has {domain.size}. From "
+            f"{least} bins on, it is compared too, and its error may be smaller"
         )
     cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS // 2
     if cut and plan.epsilon >= EPSILON_FOR_ATOMS:
         text += (
-            f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins. From "
-            f"epsilon {EPSILON_FOR_ATOMS} on, such values are then distinguished"
+            f". If many people may have exactly the same value, declare {BINS_FOR_ATOMS} bins. "
+            f"From epsilon {EPSILON_FOR_ATOMS} on, such values are then detected"
         )
     known = shipped().sheet(pair, shipped().sizes(pair)[-1]).users
     if not known[0] <= people <= known[-1]:
         text += (
             f". The table was simulated for {known[0]:,} to {known[-1]:,} people, and is "
-            "extrapolated beyond"
+            "extrapolated beyond that"
         )
     return text + "."

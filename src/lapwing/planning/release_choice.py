@@ -90,7 +90,7 @@ class Choice:
         few, many = self.people[0], self.people[-1]
         whom = f"{many:,} expected" if few == many else f"{few:,} to {many:,}"
         after = f"{mechanism_text(self.runner_up)}, {self.ratio:.2f} times the error"
-        return f"least predicted error for {whom} {self.counted}. Next: {after}"
+        return f"smallest predicted error for {whom} {self.counted}. Next best: {after}"
 
 
 def mechanism_text(mechanism: Mechanism) -> str:

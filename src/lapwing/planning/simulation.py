@@ -87,7 +87,7 @@ def simulate(
             f"{people.dtype.name} of shape {people.shape}",
         )
     if people.min() < 0 or people.sum() == 0:
-        raise ArgumentError("counts", "must not be negative and must hold at least one person")
+        raise ArgumentError("counts", "must not be negative and must contain at least one person")
     generator = generator_of(rng)
     if not simulated_exactly(randomizer):
         return _everybody(randomizer, people, generator)
@@ -105,8 +105,8 @@ def _everybody(
     """Randomize every person, with a keystream whose seed the generator draws."""
     if people.sum() > CROWD_LIMIT:
         raise ArgumentError(
-            f"this randomizer is simulated by randomizing everybody, at most {CROWD_LIMIT} "
-            f"people, got {people.sum()}. Scale the counts down"
+            f"this randomizer is simulated person by person, for at most {CROWD_LIMIT} people, "
+            f"got {people.sum()}. Scale down the counts"
         )
     symbols = np.repeat(np.arange(people.size), people)
     source = seeded(int(generator.integers(2**64, dtype=np.uint64)))

@@ -10,7 +10,7 @@ from functools import partial
 from numbers import Rational, Real
 from typing import Annotated, Any
 
-from lapwing.declared import From, Read, checked
+from lapwing.declared import From, Read, checked, requirement
 from lapwing.errors import ArgumentError, LapwingError, PrivacyError, kind_of
 from lapwing.linear.memoized import memoized
 
@@ -171,7 +171,7 @@ def exact_delta(delta: Any) -> Fraction:
     >>> exact_delta(1e-6) == exact_delta("1e-6") == Fraction(1, 10**6)
     True
     """
-    wanted = "must be a number in [0, 1), for example 1e-6"
+    wanted = f"must be {requirement(Delta)}, for example 1e-6"
     if isinstance(delta, bool) or not isinstance(delta, str | Real | Decimal):
         raise PrivacyError("delta", wanted, kind_of(delta))
     try:
@@ -181,6 +181,9 @@ def exact_delta(delta: Any) -> Fraction:
     if not 0 <= exact < 1 or exact.denominator > LARGEST_DENOMINATOR:
         raise PrivacyError("delta", f"{wanted}, with at most 30 digits", shown_number(exact))
     return exact
+
+
+Delta = Annotated[Fraction, Read(exact_delta, "a number in [0, 1)")]
 
 
 def epsilon_text(epsilon: Fraction) -> str:

@@ -200,7 +200,7 @@ def largest_mu(epsilon: float, delta: float) -> float:
     while _delta(epsilon, low) > delta:
         low /= 16
         if low < 1e-40:
-            raise PrivacyError("epsilon and delta are too small for any noise that fits a number")
+            raise PrivacyError("epsilon and delta are too small: the noise would not fit a number")
     # Where delta has lost its digits the search may not end; what it finds is proved, or refused.
     found = brentq(
         lambda mu: _delta(epsilon, mu) - delta, low, high, xtol=1e-300, rtol=1e-14, disp=False
@@ -227,7 +227,7 @@ def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Frac
         raise PrivacyError("delta", "must be in (0, 1) for Gaussian noise", f"{float(delta):g}")
     if squared_sensitivity <= 0:
         raise PrivacyError(
-            f"the sensitivity must be positive, got {float(squared_sensitivity):g} as its square"
+            f"the squared sensitivity must be positive, got {float(squared_sensitivity):g}"
         )
     mu = largest_mu(float(epsilon), float(delta))
     scale = scale_up(math.sqrt(float(squared_sensitivity)) / mu)

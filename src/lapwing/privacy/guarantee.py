@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast
 
-from lapwing.declared import Declared, From, Later
+from lapwing.declared import Declared, From, Later, requirement
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     LARGEST_GUARANTEE,
+    Delta,
     ExactNumber,
     epsilon_text,
     exact_number,
@@ -57,7 +58,7 @@ def checked_standing(written: Any) -> Standing | None:
         standing: Standing | None = written
         return standing
     raise FormatError(
-        "a standing must be 'seeded' or 'simulated', or be left out. Do not use this document"
+        "a standing must be 'seeded', 'simulated' or absent. Do not use this document"
     )
 
 
@@ -73,7 +74,7 @@ Callee = TypeVar("Callee", bound=Callable[..., Any])
 
 NEIGHBORS_NEEDED = (
     "Pass 'replace-one' (the number of people is public) or 'add-or-remove-one'. There is no "
-    "default, because an epsilon means nothing without it"
+    "default, because epsilon has no meaning without it"
 )
 
 
@@ -258,13 +259,13 @@ class Guarantee(FromFields):
                 shown_number(self.epsilon),
             )
         if not 0 <= self.delta < 1:
-            raise PrivacyError("delta", "must be in [0, 1)", shown_number(self.delta))
+            raise PrivacyError("delta", f"must be {requirement(Delta)}", shown_number(self.delta))
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
                 "neighbors",
                 "must be 'replace-one' or 'add-or-remove-one'",
                 repr(self.neighbors),
-                "An epsilon means nothing without it",
+                "Epsilon has no meaning without it",
             )
         if self.model not in ("local", "central", "shuffle"):
             raise PrivacyError("model", "must be 'local', 'central' or 'shuffle'", repr(self.model))
@@ -273,7 +274,7 @@ class Guarantee(FromFields):
             if not self.epsilon <= lifetime <= LARGEST_GUARANTEE or self.model != "local":
                 raise PrivacyError(
                     "lifetime",
-                    "is for reports in the local model, and must be at least their epsilon",
+                    "is for reports in the local model, and must be at least the epsilon of one",
                 )
             object.__setattr__(self, "lifetime", lifetime)
         if self.unit is not None and (
@@ -288,11 +289,6 @@ class Guarantee(FromFields):
                 "summed",
                 "must be whole numbers from 1 on, of two releases or more in the central model",
             )
-
-    @property
-    def same_people(self) -> bool:
-        """Whether it is of a sum in which a person may be counted several times."""
-        return max(self.summed, default=1) > 1
 
     def __str__(self) -> str:
         """Return the privacy guarantee in one line."""
@@ -392,7 +388,7 @@ class Certificate:
         """
         if not self.holds:
             raise PrivacyError(
-                f"the worst likelihood ratio must be at most e^{epsilon_text(self.epsilon)}, got "
-                f"about {float(self.ratio):.6g}. These thresholds must not be used"
+                f"the worst likelihood ratio must be at most e^{epsilon_text(self.epsilon)}, "
+                f"got about {float(self.ratio):.6g}. Do not use these thresholds"
             )
         return self

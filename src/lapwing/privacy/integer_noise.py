@@ -387,9 +387,8 @@ class Noise(FromFields):
             ) from None
         if self.kind == "discrete-normal" and self.scale < LEAST_DISCRETE_SCALE:
             raise PrivacyError(
-                f"discrete Gaussian noise must have a scale of at least {LEAST_DISCRETE_SCALE} "
-                f"whole "
-                f"numbers to be accounted, got {float(self.scale):.4g}. Use prefix sums, or "
+                "to be accounted for, discrete Gaussian noise must have a scale of at least "
+                f"{LEAST_DISCRETE_SCALE}, got {float(self.scale):.4g}. Use prefix sums, or "
                 "another noise"
             )
 
@@ -428,7 +427,7 @@ class Noise(FromFields):
         if self.scale < LEAST_SCALE:
             least = f"1/{LEAST_SCALE.denominator}"
             raise FormatError(
-                f"the scale of a noise must be at least {least}: a smaller scale hides nothing"
+                f"a noise scale must be at least {least}: a smaller scale hides nothing"
             )
         try:
             self.check()
@@ -456,8 +455,8 @@ def calibrated(promise: Promise, sensitivity: Sensitivity, *, kind: Kind | None 
         ways += [_normal] if kind != "laplace" and not promise.pure else []
     if not ways:
         raise PrivacyError(
-            "Gaussian noise needs a delta above 0 (or mu or rho), and Laplace noise an epsilon (or "
-            "rho). Change the parameters or the noise"
+            "Gaussian noise needs a delta above 0 (or mu or rho), and Laplace noise an epsilon "
+            "(or rho). Change the parameters, or the noise"
         )
     found, refusals = [], []
     for way in ways:
@@ -503,8 +502,8 @@ def _normal(promise: Promise, sensitivity: Sensitivity) -> Noise:
 def _discrete_normal(promise: Promise, sensitivity: Sensitivity) -> Noise:
     if promise.epsilon is None or promise.delta <= 4 * SMOOTHING:
         raise PrivacyError(
-            "discrete Gaussian noise is accounted in epsilon and delta. Give both, or take the "
-            "default noise"
+            "discrete Gaussian noise is accounted for with epsilon and delta. Give both, or "
+            "use the default noise"
         )
     smooth = noise_scale(
         promise.epsilon - 2 * SMOOTHING,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lapwing.atomic_files import sync_folder
+from lapwing.docstrings import inherits
 from lapwing.documents import opening, parse, read_as, require_plain
 from lapwing.errors import (
     ArgumentError,
@@ -115,12 +116,12 @@ class Ledger:
             raise ArgumentError("a ledger needs a Guarantee as its budget, and entries")
         if self.budget.lifetime is not None:
             raise ArgumentError(
-                "a budget has no lifetime, because it limits all payments "
-                "together. Leave lifetime out"
+                "a budget has no lifetime, because it limits all payments together. Leave out "
+                "lifetime"
             )
         if self.budget.unit is not None:
             raise ArgumentError(
-                "a budget has no unit, because each payment names its own. Leave unit out"
+                "a budget has no unit, because each payment names its own. Leave out unit"
             )
         for entry in self.entries:
             self._check_relation(entry)
@@ -133,7 +134,7 @@ class Ledger:
         theirs = (entry.guarantee.neighbors, entry.guarantee.model)
         if ours != theirs:
             raise error(
-                f"every entry of a ledger must have its budget's relation and model "
+                "every entry of a ledger must have the budget's neighbor relation and model "
                 f"({ours[0]}, {ours[1]}). {entry.name!r} has ({theirs[0]}, {theirs[1]})"
             )
 
@@ -151,7 +152,7 @@ class Ledger:
             epsilon = self._epsilon_at(losses, self.budget.delta)
         except PrivacyError:
             if not self.budget.delta and total.mu_squared:
-                return "unbounded at delta 0, because Gaussian noise needs a budget with a delta"
+                return "unbounded at delta 0, because Gaussian noise needs a positive delta"
             return f"epsilon {float(total.epsilon):g}, delta {float(total.delta):g}"
         within = epsilon <= self.budget.epsilon
         return None if within else f"epsilon {float(epsilon):g} at that delta"
@@ -330,8 +331,8 @@ class Ledger:
         if together and unit not in {unit_name(each.guarantee) for each in self.entries}:
             ours = f"one {unit or 'row'}"
             warnings.warn(
-                f"the payment {name!r} protects {ours}, and others of this ledger do not. "
-                f"{together}. Use a ledger of its own for each unit",
+                f"the payment {name!r} protects {ours}, but others in this ledger do not. "
+                f"{together}. Use a separate ledger for each unit",
                 LapwingWarning,
                 stacklevel=2,
             )
@@ -389,14 +390,13 @@ class Ledger:
         found = [entry for entry in self.entries if entry.release == release]
         if len(found) != 1 or found[0].loss != loss or found[0].rounds == 1:
             raise BudgetError(
-                "this ledger did not pay for rounds of this release. Name the one that did"
+                "this ledger did not pay for the rounds of this release. Name the one that did"
             )
         if found[0].drawn_rounds != after:
             raise BudgetError(
-                f"{found[0].drawn_rounds} round(s) of this release were drawn and {after} are "
-                "given. No "
-                "round may be drawn a second time, because the noise of two averages out. Go on "
-                "from the last release. If it was lost, the rounds end here"
+                f"{found[0].drawn_rounds} round(s) of this release were drawn, but {after} are "
+                "given. No round may be drawn twice, because averaging would cancel the noise. "
+                "Continue from the last release. If it was lost, the rounds end here"
             )
         if found[0].drawn_rounds == found[0].rounds:
             raise BudgetError(f"all {found[0].rounds} rounds that were paid for have been drawn")
@@ -479,7 +479,7 @@ class Ledger:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
         except FileExistsError as error:
-            advice = "a file of this name exists, and what it says was spent is never forgotten. "
+            advice = "a file of this name exists, and the spending it records is never forgotten. "
             advice += "Read it as it is, or choose another name"
             raise FileExistsError(error.errno, advice, str(path)) from None
         with os.fdopen(descriptor, "wb") as stream:
@@ -556,14 +556,14 @@ class Ledger:
         version = document.get("version") if known else None
         if type(version) is not int or version not in (1, VERSION):
             raise FormatError(
-                f"this must be a lapwing-ledger document of version 1 or {VERSION}. It is not"
+                f"this must be a lapwing-ledger document of version 1 or {VERSION}, but it is not"
             )
         tight = version == VERSION and document.get("composition") == "numerical"
         keys = {"format", "version", "budget", "entries"} | ({"composition"} if tight else set())
         if set(document) != keys:
             raise FormatError(
-                "a ledger must have exactly: format, version, budget, entries, and in version "
-                f"{VERSION}, where it is so, composition 'numerical'"
+                "a ledger must have exactly: format, version, budget, entries. Version "
+                f"{VERSION} may add composition 'numerical'"
             )
         if not isinstance(document["entries"], list):
             raise FormatError("the entries of a ledger must be a list. Do not use this document")
@@ -642,19 +642,9 @@ class LedgerFile:
         spent, left = (str(each or "nothing") for each in (now.spent, now.remaining))
         return f"{self.path.name}: budget {now.budget}; spent: {spent}; left: {left}"
 
+    @inherits(Ledger.load)
     def read(self) -> Ledger:
-        """Return a snapshot of the ledger as it is now.
-
-        Returns
-        -------
-        Ledger
-            Ledger as it is in the file now.
-
-        Raises
-        ------
-        FormatError
-            When the file is no ledger, of an unknown version, or damaged.
-        """
+        """Return a snapshot of the ledger as it is now."""
         return Ledger.load(self.path)
 
     @contextmanager
@@ -713,17 +703,9 @@ class LedgerFile:
                     file.close()
                     self._carry_over(ledger.entries[-1])
 
+    @inherits(Ledger.next_round)
     def begin_round(self, release: str, *, after: int, loss: PrivacyLoss) -> Ledger:
         """Mark one more round of a payment as drawn, on the disk, before its noise is drawn.
-
-        Parameters
-        ----------
-        release : str
-            Identifier under which all rounds were paid for.
-        after : int
-            Number of rounds that have been drawn, at least 1.
-        loss : PrivacyLoss
-            Privacy loss of all rounds together.
 
         Returns
         -------
@@ -765,14 +747,14 @@ class LedgerFile:
                 kept = file.write(settled.to_json().encode())
         except (LapwingError, OSError) as error:
             raise BudgetError(
-                f"the ledger {self.path.name} was replaced while a payment was under way, and "
-                f"what is there now cannot take it: {error}. The payment {entry.name!r} is in no "
-                "ledger. Do not publish its output, and restore the ledger that paid"
+                f"the ledger {self.path.name} was replaced during a payment, and the new file "
+                f"cannot take it: {error}. The payment {entry.name!r} is in no ledger. Do not "
+                "publish its output, and restore the ledger that paid"
             ) from error
         if not kept:
             raise BudgetError(
-                f"the ledger {self.path.name} keeps being replaced. The payment {entry.name!r} is "
-                "in no ledger, do not publish its output"
+                f"the ledger {self.path.name} keeps being replaced. The payment {entry.name!r} "
+                "is in no ledger. Do not publish its output"
             )
 
     @contextmanager

@@ -29,8 +29,8 @@ def check_standing(standing: Standing | None, *, name: str) -> None:
     """Raise PrivacyError unless a ledger may pay for an output of this standing."""
     if standing is not None:
         raise PrivacyError(
-            f"{name} would be {standing_text(standing)}. A ledger pays for private outputs only. "
-            "Leave rng out, or leave the ledger out. Tests use lapwing.testing.reproducible(1)"
+            f"{name} would be {standing_text(standing)}, but a ledger pays only for private "
+            "outputs. Leave out rng or the ledger. Tests use lapwing.testing.reproducible(1)"
         )
 
 
@@ -100,8 +100,8 @@ class LedgerEntry:
                 raise ArgumentError("loss", "must be a PrivacyLoss, or left out")
             if not self.loss.within(self.guarantee.epsilon, self.guarantee.delta):
                 raise PrivacyError(
-                    f"the loss of {self.name!r} must give its guarantee ({self.guarantee}), and it "
-                    "costs more. State what it costs"
+                    f"the loss of {self.name!r} must be within its guarantee "
+                    f"({self.guarantee}), but it costs more. State what it costs"
                 )
 
     @cached_property
@@ -175,6 +175,6 @@ def protection_of(guarantees: Sequence[Guarantee]) -> str | None:
         return None
     other = "payment by row" if len(names) == 1 else "payment that does not name this unit"
     return (
-        f"The sum protects one row. For one {' or '.join(names)} with several rows, each {other} "
-        "counts once for each row"
+        f"The sum protects one row. For one {' or '.join(names)} with several rows, each "
+        f"{other} counts once per row"
     )

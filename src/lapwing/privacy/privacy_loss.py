@@ -90,7 +90,7 @@ class PrivacyLoss(FromFields):
             name = f"the {field.name} of a privacy loss"
             exact = exact_number(getattr(self, field.name), name=name)
             if not 0 <= exact <= LARGEST:
-                raise PrivacyError(name, "must not be negative, nor beyond 10^15")
+                raise PrivacyError(name, "must be from 0 to 10^15")
             object.__setattr__(self, field.name, exact)
 
     def __add__(self, other: PrivacyLoss) -> PrivacyLoss:

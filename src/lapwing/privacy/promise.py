@@ -249,8 +249,8 @@ class Promise(FromFields):
         check_whole("releases", releases, low=1, high=1000)
         if getattr(domain, "bins", 1) is None:
             raise ArgumentError(
-                "split needs the number of bins, which every release shares. Pass bins= "
-                "to the domain, for example bins=256"
+                "split needs the number of bins, which all releases share. Pass bins= to the "
+                "domain, for example bins=256"
             )
         domain = domain.for_curator()
         loss: PrivacyLoss = mechanism.loss(domain, self)
@@ -265,8 +265,8 @@ class Promise(FromFields):
         one: PrivacyLoss = mechanism.loss(domain, each)
         if not self.allows(sum([one] * (releases - 1), one)):
             raise PrivacyError(
-                f"releases of {mechanism.name} under a part of these privacy parameters do not "
-                f"compose to the whole. Give each release an epsilon"
+                f"releases of {mechanism.name} with parts of these privacy parameters do not "
+                "compose to the whole. Give each release an epsilon"
             )
         return each
 

@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lapwing.docstrings import inherits
 from lapwing.errors import PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.exact_numbers import check_whole, exact_delta
@@ -258,6 +259,7 @@ def clones_delta(
     return _any_randomizer(local_epsilon, users).delta(epsilon, local_epsilon, least=least)
 
 
+@inherits(clones_delta)
 def flagged_delta(
     epsilon: float,
     *,
@@ -272,21 +274,10 @@ def flagged_delta(
 
     Parameters
     ----------
-    epsilon : float
-        Epsilon of the shuffled reports in nats, at least 0.
     local_epsilon : float
         Epsilon of one report in nats.
-    users : int
-        Honest people whose reports are shuffled together, at least 1.
     total_variation : float
         Total variation distance v, in (0, (p - 1) / (p + 1)] with p = e^local_epsilon.
-    least : float
-        The bound is not made sharper than a thousandth of this. Default: 1e-12.
-
-    Returns
-    -------
-    float
-        Upper bound of delta, in [0, 1].
 
     Raises
     ------

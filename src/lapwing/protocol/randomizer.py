@@ -301,9 +301,9 @@ def channel_for(
         channel_at = getattr(randomizer, "_channel_at", None)
         if channel_at is None or log:
             raise ArgumentError(
-                "stored reports have no other bins to be decoded at. Leave bins out"
+                "stored reports can be decoded only with their own bins. Leave out bins"
                 if log
-                else f"only a square wave can be decoded at other bins, not {randomizer.name}"
+                else f"only a square wave can be decoded with other bins, not {randomizer.name}"
             )
         channel: ObservedChannel = channel_at(bins)
         return channel
@@ -311,7 +311,7 @@ def channel_for(
         return randomizer.channel
     if randomizer.collects != "log":
         raise MismatchError(
-            f"the tally holds stored reports, and {randomizer.name} counts them. Use its own survey"
+            f"the tally has stored reports, but {randomizer.name} counts them. Use its own survey"
         )
     log_channel: ObservedChannel = randomizer.log_channel  # type: ignore[attr-defined]
     return log_channel
@@ -423,7 +423,7 @@ def faults_in(reports: Reports, randomizer: Any, *, most: int) -> list[Fault]:
             randomizer.tally(Reports(reports.data[start:], reports.fingerprint))
         except ReportError as error:
             position = start + (error.position or 0)
-            found.append(Fault(np.array([position]), "be one that its randomizer makes"))
+            found.append(Fault(np.array([position]), "be one that its randomizer can make"))
             start = position + 1
         else:
             break
@@ -456,8 +456,8 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
     """
     if not isinstance(reports, Reports):
         raise ArgumentError(
-            f"tally needs Reports, got {kind_of(reports)}. Randomize values first, where they "
-            f"are: tally(randomize(values))"
+            f"tally needs Reports, got {kind_of(reports)}. Randomize the values first, on the "
+            "device: tally(randomize(values))"
         )
     if reports.fingerprint != fingerprint:
         raise MismatchError(
@@ -465,5 +465,5 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
             f"{fingerprint[:12]}. Tally them with the survey that asked for them"
         )
     if reports.width != width:
-        raise ReportError(f"every report must have {width} bytes. These have {reports.width}")
+        raise ReportError(f"every report must have {width} bytes, but these have {reports.width}")
     return reports.data

@@ -254,14 +254,14 @@ def check_unit(mechanism: Mechanism, promise: Promise, *counted: ExactCounts) ->
     """
     if promise.unit is not None and not getattr(mechanism, "hides_units", False):
         raise PrivacyError(
-            f"{mechanism.name} needs a public number of rows, and with a unit it is secret. Use a "
-            "linear mechanism such as prefix-sums, or label-counts for labels"
+            f"{mechanism.name} needs a public number of rows, but with a unit it is secret. Use "
+            "a linear mechanism such as prefix-sums, or label-counts for labels"
         )
     for summary in counted:
         if summary.unit != promise.unit:
             raise PrivacyError(
-                f"the exact counts are of {summary.unit or 'single rows'}, but the promise is to "
-                f"{promise.unit or 'single rows'}. Pass Promise(..., unit=counts.unit)"
+                f"the exact counts are of {summary.unit or 'single rows'}, but the guarantee is "
+                f"for {promise.unit or 'single rows'}. Pass Promise(..., unit=counts.unit)"
             )
 
 
@@ -291,13 +291,31 @@ class ReleasePart(Declared, FromFields):
         """Check the fields, and that a secret number of people is left out."""
         super().__post_init__()
         if self.people is not None and not self.promise.shows_people:
-            raise ArgumentError("people", "must be None where their number is secret")
+            raise ArgumentError("people", "must be None if their number is secret")
         if not IDENTIFIER.fullmatch(self.identifier):
-            raise ArgumentError("identifier", "must be 32 lower-case hex digits")
+            raise ArgumentError("identifier", "must be 32 lowercase hex digits")
         if is_stated(self.identifier) != (self.standing == "stated"):
             raise ArgumentError(
-                "standing", "must be 'stated' for another library's counts, and for no others"
+                "standing", "must be 'stated' for another library's counts, and only for them"
             )
+
+    @classmethod
+    def list_of(cls, documents: Sequence[Any]) -> list[Self]:
+        """Return the parts of documents, reading once what the parts of a large sum share."""
+        shared: dict[str, Self] = {}
+        found = []
+        for document in documents:
+            own, rest = {}, document
+            if isinstance(document, dict) and document.keys() >= {"identifier", "people"}:
+                own = {name: document[name] for name in ("identifier", "people")}
+                rest = {name: document[name] for name in document if name not in own}
+            key = repr(rest)  # which distinguishes 1, 1.0 and True
+            if own and key in shared:
+                found.append(replace(shared[key], **own))
+            else:
+                found.append(cls.from_document(document))
+                shared[key] = found[-1]
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -323,8 +341,8 @@ class Release(SummedRelease, Stored):
         Number of parts in each group, in the order of the parts. The parts of one group may be of
         the same people, those of two groups are of different people. Default: each part is a group.
     digests : sequence of str
-        Of a sum: 32 hex digits for each release in it that no other equals by chance. A copy under
-        another identifier is known by them. Default: empty.
+        32 hex digits for each release of a sum, or for one of few numbers. A copy under another
+        identifier is known by them. Default: computed.
 
     See Also
     --------
@@ -392,7 +410,7 @@ class Release(SummedRelease, Stored):
                 "or more",
             )
         object.__setattr__(self, "groups", groups)
-        self._check_digests(len(self.parts))
+        self._check_digests([part.identifier for part in self.parts])
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
             raise MismatchError(
@@ -400,8 +418,8 @@ class Release(SummedRelease, Stored):
             )
         if len({part.identifier for part in self.parts}) < len(self.parts):
             raise MismatchError(
-                "every part of a release must have an identifier of its own. The same part twice "
-                "would count its people twice"
+                "every part of a release must have its own identifier. A repeated part would "
+                "count its people twice"
             )
 
     def __repr__(self) -> str:
@@ -512,10 +530,10 @@ class Release(SummedRelease, Stored):
             )
         known = {part.identifier for part in self.parts}
         if known & {part.identifier for part in other.parts}:
-            raise MismatchError("the same release is in both. It would count its people twice")
+            raise MismatchError("the same release is in both, so its people would count twice")
         digests = digests_of_sum(self, other)
         if self.answers.size != other.answers.size:
-            raise MismatchError("releases can be added only when they hold equally many answers")
+            raise MismatchError("releases can be added only when they have equally many answers")
         # Beyond 64 bits NumPy wraps without a word.
         answers = self.answers.astype(np.float64) + other.answers
         if np.abs(answers).max(initial=0.0) >= LARGEST_SUM:
@@ -585,20 +603,14 @@ class Release(SummedRelease, Stored):
             )
         given = [getattr(each, "release", each) for each in releases]
         if not given or not all(isinstance(each, Release) for each in given):
-            raise ArgumentError("sum_of needs a list of releases, at least one")
+            raise ArgumentError("sum_of needs a list of at least one release")
         whole: Release = sum(given[1:], given[0])
         if people == "different" or len(whole.parts) == 1:
             return whole
         return replace(whole, groups=[len(whole.parts)])
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         return {
             "format": "lapwing-release",
             "version": VERSION,
@@ -614,11 +626,6 @@ class Release(SummedRelease, Stored):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the release that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Returns
         -------
@@ -641,8 +648,8 @@ class Release(SummedRelease, Stored):
         whole = whole and len(answers) > 0 and len(parts) > 0
         if not whole or any(type(number) is not int for number in answers):
             raise FormatError(
-                "a release must hold a list of whole numbers and its parts. "
-                "Do not use this document"
+                "a release must contain a list of whole numbers and its parts. Do not use this "
+                "document"
             )
         if any(abs(number) >= 2 * LARGEST_ANSWER for number in answers):
             raise FormatError("an answer of this release is too large")
@@ -654,7 +661,7 @@ class Release(SummedRelease, Stored):
                 mechanism,
                 domain,
                 np.array(answers, dtype=np.int64),
-                [ReleasePart.from_document(part) for part in parts],
+                ReleasePart.list_of(parts),
                 choices,
                 groups,
                 document.get("digests", ()),
@@ -673,7 +680,7 @@ class Release(SummedRelease, Stored):
             ) from None
         if outputs != held:
             raise FormatError(
-                f"the mechanism of this release gives {outputs} answers, but it holds {held}"
+                f"the mechanism of this release gives {outputs} answers, but the release has {held}"
             )
         require_spelling(document, found.to_document(), name="the release")
         return found

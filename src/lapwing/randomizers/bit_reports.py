@@ -86,7 +86,7 @@ class BitReports:
         """Yield which reports of a batch cannot occur."""
         requirement = "leave its spare bits 0"
         if self.members is not None:
-            requirement = f"hold {self.members} symbols and no spare bits"
+            requirement = f"contain {self.members} symbols and no spare bits"
         return fault_of(self.impossible(data), requirement)
 
 

@@ -345,7 +345,7 @@ def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
     if answer["caution"] is not None:
         facts["caution"] = answer["caution"]
     facts["the two differ"] = {
-        None: "not known: one of them has no error distribution",
+        None: "not known: one result has no error distribution",
         True: "yes: the simultaneous band excludes zero at some point",
         False: "not shown: the simultaneous band contains zero at every point",
     }[answer["differ"]]
@@ -388,7 +388,7 @@ def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
             f"since {change['since']}: {change['words']}"
         )
     if not answer["changes"]:
-        none = "no change point and no outlier was found"
+        none = "no change point or outlier was found"
         facts["changes"] = none if answer["smoothed"] else "not searched for"
     return facts
 
@@ -514,7 +514,7 @@ def _atom_table(answer: NumbersAnswer, *, detail: bool) -> TextTable:
         how = "declared" if atom["declared"] else "detected"
         share = number_text(atom, percent, name="share")
         rows.append([place, how, share, interval_text(atom, percent)])
-    held = f"many {counted_word(answer['guarantee'])} hold"
+    held = f"many {counted_word(answer['guarantee'])} have"
     title = f"point masses (atoms): values that {held} exactly"
     if len(largest) < len(atoms):
         title += f", the {len(largest)} largest of {len(atoms)}"
@@ -561,7 +561,7 @@ def _difference_table(answer: DifferenceAnswer, title: str, *, detail: bool) -> 
     if mean is not None:
         of = "" if limits is None else f" {limited_text(limits, number_writer(answer['unit']))}"
         if answer["domain"].get("circular"):
-            of = " direction, the shorter way round"
+            of = " direction, the shorter way around"
         reason = mean.get("reason")
         ends = NONE if reason else interval(mean)
         rows.append([f"mean{of}", reason or shift(mean), ends])

@@ -157,7 +157,10 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     band = result.confidence_band(**how)
     nobody = missing_share(result) == 1  # has a value, so nothing is said of values
     if nobody and request.shares:
-        raise ArgumentError("all mass is on missing values, so nobody has one. Ask for their share")
+        raise ArgumentError(
+            "all mass is on missing values, so nobody has a value. Ask for the share of "
+            "missing values"
+        )
     circle = Circle.of_domain(result.domain)
     start = start_of(request, result.domain)
     moments, bounds, atoms = (
@@ -734,9 +737,10 @@ def _atom(atom: Any, domain: Domain) -> AtomRow:
     row: AtomRow = asdict(atom)  # type: ignore[assignment]
     if domain.open_ended:
         lowest = atom.left == domain.left[0]
-        word = open_end(domain, 0 if lowest else domain.left.size - 1)
-        if word is not None and (lowest or atom.right == domain.right[-1]):
-            row["open"] = word
+        if lowest or atom.right == domain.right[-1]:
+            word = open_end(domain, 0 if lowest else domain.left.size - 1)
+            if word is not None:
+                row["open"] = word
     unit = domain.unit
     return row if unit == "number" else row | {"text": to_text(float(atom.left), unit=unit)}
 

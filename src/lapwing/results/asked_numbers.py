@@ -39,10 +39,9 @@ FINEST = 10**6
 """Largest denominator of a probability."""
 
 STRENGTH = 8
-"""A distance of one person in ranks counts as so many in the sensitivity of a quantile."""
+"""A distance of one person in ranks counts as so many in the sensitivity of a quantile.
 
-COUNTED = 2
-"""A secret number of people counts so many times for each: about a tenth of the budget."""
+So a secret number of people, which counts once, takes a seventeenth of the budget."""
 
 
 def within(domain: Domain) -> Any:
@@ -67,12 +66,13 @@ class AskedNumbers:
         """Refuse what the domain cannot answer."""
         domain, asked = within(self.domain), self.question
         if isinstance(asked, Curve):
-            raise ArgumentError("the curve has no numbers of its own, so it is not a part")
+            raise ArgumentError("the curve has no numbers of its own, so it is not a component")
         if not domain.ordered and not (isinstance(asked, Share) and asked.label is not None):
-            raise ArgumentError(f"{asked} is for numbers. For labels ask Share(label=...)")
+            raise ArgumentError(f"{asked} is for numbers. For labels, ask Share(label=...)")
         if domain.circular and isinstance(asked, Mean | Quantile):
             raise ArgumentError(
-                f"{asked} of a circle cannot be asked alone. Leave questions out, and ask the curve"
+                f"{asked} on a circle cannot be asked alone. Leave out questions, and ask for "
+                "the curve"
             )
         if isinstance(asked, Histogram):
             asked.ranges(domain)  # refuses cells that overlap
@@ -160,14 +160,17 @@ class AskedNumbers:
         """How far one person moves the numbers.
 
         For a quantile, this is twice the change of a utility, summed over its draws, plus the
-        change of a secret number of people. Noise of a scale costs that over the scale.
+        change of a secret number of people. Noise of a scale costs that over the scale. In
+        zero-concentrated privacy it costs half of the squares over the square of the scale. A draw
+        with a bounded range of e costs ``e^2 / 8`` there (Cesar and Rogers, 2021).
         """
         rows = 1 if self.promise.unit is None else self.promise.unit.most
         replaced = 1 + (self.promise.neighbors == "replace-one")
         if isinstance(self.question, Quantile):
             steps = rows * (replaced if isinstance(self.domain, Segmented) else 1)
-            draws = 2 * STRENGTH * len(self.question.probabilities)
-            return Sensitivity(1, steps * (draws + COUNTED * self.noises))
+            draws = len(self.question.probabilities)
+            squared = steps**2 * (STRENGTH**2 * draws + self.noises)
+            return Sensitivity(squared, steps * (2 * STRENGTH * draws + self.noises))
         top = rows * self.top
         if self.public and not isinstance(self.question, Histogram):
             return Sensitivity(4 * top**2, 2 * top)

@@ -40,8 +40,8 @@ def correlation_of(domain: Product, kind: str) -> Statistic:
     for name, axis in domain.axes.items():
         if not axis.ordered or axis.circular:
             raise DomainError(
-                f"axis {name} has no order on a line, so no correlation. Ask for the mutual "
-                "information"
+                f"axis {name} is not ordered on a line, so there is no correlation. Ask for the "
+                "mutual information"
             )
         places.append((axis.left + axis.right) / 2)
     first, second = places

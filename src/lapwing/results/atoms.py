@@ -241,13 +241,14 @@ def atoms_of(
     points = left == right
     if not points.all():
         points[list(outside)] = False
-        for symbol in np.flatnonzero(points).tolist():
+        declared = np.flatnonzero(points)
+        ends = None if error_law is None else _share_intervals(error_law, declared, level).tolist()
+        for number, symbol in enumerate(declared.tolist()):
             share, low, high = float(mass[symbol]), None, None
-            if error_law is not None:
-                least, most = _share_interval(error_law, symbol, level)
+            if ends is not None:
                 # What is decoded may lie outside; then the interval reaches to it.
-                low = min(max(least, 0.0), share)
-                high = max(min(most, 1.0), share)
+                low = min(max(ends[number][0], 0.0), share)
+                high = max(min(ends[number][1], 1.0), share)
             place = float(left[symbol]), float(right[symbol])
             atoms.append(Atom(*place, share, low, high, declared=True))
     if error_law is not None and found_law is not None:
@@ -259,9 +260,10 @@ def atoms_of(
             usual = np.maximum(error_law.center[found] - excess.share, 0.0)
             # Its bin may hold twice the usual beside the atom, or nothing.
             lows, highs = excess.intervals(level)
-            ends = np.array([lows - usual, excess.share, highs + usual]).clip(0.0, 1.0).T.tolist()
-            for symbol, (low, share, high) in zip(found.tolist(), ends, strict=True):
-                high = max(high, min(_share_interval(error_law, symbol, level)[1], 1.0))
+            most = _share_intervals(error_law, found, level)[:, 1].clip(max=1.0)
+            rows = np.array([lows - usual, excess.share, highs + usual]).clip(0.0, 1.0)
+            rows[2] = np.maximum(rows[2], most)
+            for symbol, (low, share, high) in zip(found.tolist(), rows.T.tolist(), strict=True):
                 place = float(left[symbol]), float(right[symbol])
                 atoms.append(Atom(*place, share, low, high, declared=False))
     return tuple(sorted(atoms, key=lambda atom: atom.left))
@@ -284,13 +286,13 @@ def atoms_at(result: Any, level: float, target: Target = "empirical") -> tuple[A
     )
 
 
-def _share_interval(error_law: Uncertainty, symbol: int, level: float) -> tuple[float, float]:
-    """Return the ends of the interval of what a symbol holds, not cut."""
-    weights = np.zeros(error_law.center.size)
-    weights[symbol] = 1.0
-    reach = normal_critical_value(level) * error_law.deviation(weights, "empirical")
-    center = float(error_law.center[symbol])
-    return center - reach, center + reach
+def _share_intervals(
+    error_law: Uncertainty, symbols: NDArray[np.int64], level: float
+) -> NDArray[np.float64]:
+    """Return the ends of the interval of what each symbol holds, not cut: float64 [symbols, 2]."""
+    reach = normal_critical_value(level) * error_law.share_deviations(symbols)
+    center = error_law.center[symbols]
+    return np.stack([center - reach, center + reach], axis=1)
 
 
 def found_bins(

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from lapwing.declared import Between, excludes, requirement
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.results.rounding import exact_text
@@ -158,23 +159,14 @@ class Band:
         first, stop = self.quantile_symbols(probability)
         return float(self.starts[first]), float(self.points[stop])
 
+    @inherits(quantile)
     def quantile_symbols(self, probability: float) -> tuple[int, int]:
         """Return the numbers of the first and the last bin in which a quantile may lie.
-
-        Parameters
-        ----------
-        probability : float
-            Probability of the quantile, in [0, 1].
 
         Returns
         -------
         tuple of int
             Positions in `points`, from 0.
-
-        Raises
-        ------
-        ArgumentError
-            When the probability is not in [0, 1].
         """
         if not 0 <= probability <= 1:
             raise ArgumentError("probability", "must be at least 0 and at most 1", str(probability))

@@ -15,15 +15,15 @@ from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_points
 
-NO_MIDDLE = "no clear middle: the mean resultant length may be 0"
+NO_MIDDLE = "no clear center: the mean resultant length may be 0"
 """Said in the place of a mean direction where the interval of that length holds zero."""
 
 LEAST_LENGTH = 1e-9
 """A mean resultant length that is zero but for rounding."""
 
 NEEDS_START = (
-    "on a circle a quantile needs start=, the point from which values are counted. Choose a point "
-    "with few values near it, such as start={}"
+    "on a circle, a quantile needs start=, the value where counting begins. Choose one with "
+    "few values nearby, such as start={}"
 )
 
 
@@ -107,13 +107,13 @@ def circle_from(domain: Domain, start: Any) -> tuple[Circle, float]:
     """
     circle = Circle.of_domain(domain)
     if circle is None:
-        raise ArgumentError("start", "is for a circle, and this is a line", advice="Leave it out")
+        raise ArgumentError("start", "is only for a circular domain", advice="Leave it out")
     point = to_points(start, unit=domain.unit, name="start")
     if point.ndim or not math.isfinite(float(point)):
         raise ArgumentError(
             "start",
             "must be one finite value on the circle",
-            advice="Pass one where few values are",
+            advice="Pass one where values are rare",
         )
     return circle, float(circle.wrapped(point))
 

@@ -84,9 +84,9 @@ def domain_mismatch(one: Domain, two: Domain) -> str:
     rest = [{**each, "missing": None} for each in (first, second)]
     if rest[0] == rest[1]:
         return (
-            "only one of them counts missing values, as each release of a curator does. "
-            f"Declare missing={'category' if not one.ordered else 'bin'!r} in the domain of the "
-            "survey also (--missing), before its reports are collected"
+            "only one of them counts missing values, as every curator release does. Declare "
+            f"missing={'category' if not one.ordered else 'bin'!r} in the survey's domain too "
+            "(--missing), before collecting its reports"
         )
     rest = [{**each, "missing": None, "outside": None} for each in (first, second)]
     if rest[0] == rest[1]:
@@ -95,6 +95,6 @@ def domain_mismatch(one: Domain, two: Domain) -> str:
             "domains (--outside)"
         )
     if not one.ordered and not two.ordered:
-        return "their labels or the order of their labels differ"
+        return "their labels differ, or the order of their labels"
     both = f"the first is {domain_text(one)}, the second {domain_text(two)}"
-    return f"{both}. Release or decode both at the same bins"
+    return f"{both}. Release or decode both with the same bins"

@@ -87,7 +87,7 @@ def whom_both(target: Target, promises: Iterable[Promise]) -> str:
     return max(texts, key=len) if target == "population" else "; ".join(dict.fromkeys(texts))
 
 
-ALL_NOISE = "hardly any values: all numbers are noise"
+ALL_NOISE = "too few values: the numbers are all noise"
 """What is said of a release whose noise is about as large as all that it counts."""
 
 _WIDEST = 0.8

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Values, Vector, short_repr
 from lapwing.linear.memoized import cached_property
@@ -213,19 +214,9 @@ class Cumulative:
         """
         return sum(float(self.up_to(stop) - self.up_to(start)) for start, stop in spans)
 
+    @inherits(at)
     def before(self, points: ArrayLike) -> Vector:
-        """Return P(value < x) for each point, the limit from the left.
-
-        Parameters
-        ----------
-        points : array_like
-            Numbers on the line.
-
-        Returns
-        -------
-        numpy.ndarray
-            Probabilities, float64, in the shape of `points`.
-        """
+        """Return P(value < x) for each point, the limit from the left."""
         return self._evaluate(points, side="left")
 
     def probability(self, low: float, high: float) -> float:
@@ -281,7 +272,8 @@ class Cumulative:
         inside = np.maximum(piece, 0)
         width = self.right[inside] - self.left[inside]
         part = np.where(width > 0, (x - self.left[inside]) / np.where(width > 0, width, 1.0), 1.0)
-        lower = self.sums[inside] - self.mass[inside]
+        # The same sum on both sides of an edge, so that an empty range has no mass.
+        lower = np.append(0.0, self.sums)[inside]
         value = lower + np.clip(part, 0.0, 1.0) * self.mass[inside]
         result: Vector = np.where(piece < 0, 0.0, value)
         return np.where(np.isnan(x), np.nan, result)[()]
@@ -320,7 +312,7 @@ class Cumulative:
 
     def _require_circle(self, what: str) -> Circle:
         if self.circle is None:
-            raise ArgumentError(f"{what} is for a circle, and this is a line. Leave it out")
+            raise ArgumentError(f"{what} is only for a circular domain. Leave it out")
         return self.circle
 
     def quantile(self, probabilities: ArrayLike, *, start: float | None = None) -> Vector:

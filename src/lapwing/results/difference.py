@@ -141,14 +141,15 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
                 )
         if self.first.domain.to_document() != self.second.domain.to_document():
             raise MismatchError(
-                "two distributions must be on the same domain to have a difference. These are "
-                f"not: {domain_mismatch(self.first.domain, self.second.domain)}"
+                "two distributions must have the same domain to be compared. These do not: "
+                f"{domain_mismatch(self.first.domain, self.second.domain)}"
             )
         if self._shared is not None:
             raise MismatchError(
-                f"two periods of one survey with a {self._shared} have no difference. Both reports "
-                "of a person in both are about the first value, even if it changed. So it would "
-                "show only who joined and who left. If nobody is in both, pass people='different'"
+                f"two periods of a survey with a {self._shared} cannot be compared. A person's "
+                "reports are about the first value, even if it changed, so a difference would "
+                "show only who joined and who left. If nobody is in both, pass "
+                "people='different'"
             )
 
     def __hash__(self) -> int:

@@ -332,17 +332,11 @@ class DistributionIntervals:
         interval = ends.interval(level, least=float(left[0]), most=float(right[-1]))
         return to_interval(reaching(interval, self.cumulative.mean), self.domain)
 
+    @inherits(mean_interval)
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`variance`, by the delta method.
-
-        Parameters
-        ----------
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
-        target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
 
         Returns
         -------
@@ -354,8 +348,6 @@ class DistributionIntervals:
         ------
         ArgumentError
             On a circle, which has no variance. Also when the level is not in (0, 1).
-        DomainError
-            When the domain has categories.
 
         Notes
         -----
@@ -383,6 +375,7 @@ class DistributionIntervals:
         left, right = held_values(self.domain)
         return reaching(variance_interval(error_law, left, right, level), self.cumulative.variance)
 
+    @inherits(mean_interval)
     def quantile_interval(
         self,
         probability: float,
@@ -401,13 +394,9 @@ class DistributionIntervals:
         ----------
         probability : float
             Probability of the quantile, in [0, 1]: 0.5 for the median.
-        level : float
-            Confidence level, in (0, 1). Default: 0.95.
         kind : {"pointwise", "simultaneous"}
             Whether the level holds for this quantile alone (default), or for the intervals of all
             quantiles at once.
-        target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
         start : object, optional
             Place on a circle from which values are counted. Required there only.
 
@@ -422,8 +411,6 @@ class DistributionIntervals:
         ArgumentError
             When the probability is not one number in [0, 1], or the level is not in (0, 1). Also on
             a circle without a start, and on a line with one.
-        DomainError
-            When the domain has categories.
 
         Notes
         -----
@@ -539,9 +526,8 @@ class DistributionIntervals:
         outside = estimate_text(100 * share)
         warnings.warn(
             f"{outside}% of the {counted_word(self.guarantee)} are outside the range {low} to "
-            f"{high}, so means "
-            "and standard deviations are those of values clipped to it. Declare a wider range to "
-            "include them",
+            f"{high}, so means and standard deviations are of values clipped to it. Declare a "
+            "wider range to include them",
             LimitedWarning,
             stacklevel=callers_level(),
         )
@@ -567,8 +553,8 @@ class DistributionIntervals:
                 self.__dict__["_warned_at_an_end"] = True
                 point = to_text(cut[symbol], unit=self.domain.unit)
                 warnings.warn(
-                    f"the share at {point} may be anything up to that of its bin, and many "
-                    f"{counted_word(self.guarantee)} of this bin seem to hold one value. Declare "
+                    f"the share at {point} may be anything up to the share of its bin, where "
+                    f"many {counted_word(self.guarantee)} seem to have the same value. Declare "
                     f"{point} as an atom of the domain: atoms=[{point}] (--atom {point})",
                     LimitedWarning,
                     stacklevel=callers_level(),

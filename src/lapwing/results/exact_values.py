@@ -69,7 +69,7 @@ class StoredResult(Stored):
         """
         if is_exact(self) and not exact:
             raise PrivacyError(
-                f"these are {EXACT}: pass exact=True to write them to a file that you keep secret, "
-                "or save what lapwing.release makes of the values"
+                f"these are {EXACT}. Pass exact=True to write them to a file that you keep "
+                "secret, or save the output of lapwing.release instead"
             )
         super().save(path)

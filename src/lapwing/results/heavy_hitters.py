@@ -40,8 +40,9 @@ from lapwing.stored_fields import FromFields, StoredArray
 _NUMBER_LIMIT = 1e100
 
 METHOD = (
-    "Gaussian interval about the unbiased share. 'simultaneous' applies Bonferroni's correction "
-    "over all values searched, so it covers even values that are listed because they came out large"
+    "Gaussian interval about the unbiased share. 'simultaneous' applies Bonferroni's "
+    "correction over all values searched, so it remains valid although only large estimates "
+    "are listed"
 )
 
 
@@ -144,8 +145,8 @@ class HeavyHitters(FromFields, Stored):
             )
         if not symbols.size <= self.searched or self.reports < 1:
             raise ArgumentError(
-                f"{symbols.size} listed values need at least as many searched ones and a report, "
-                f"got {self.searched} searched and {self.reports} reports"
+                f"{symbols.size} listed values need at least as many searched values and at "
+                f"least one report, got {self.searched} searched and {self.reports} reports"
             )
         if not abs(self.threshold) < _NUMBER_LIMIT:
             raise ArgumentError("threshold", "must be finite")
@@ -266,8 +267,9 @@ class HeavyHitters(FromFields, Stored):
         place = places.get(str(value))
         if place is None:
             raise ArgumentError(
-                f"{value!r} is not listed{nearest(str(value), places)}. Values are listed from a "
-                f"share of {percent(self.threshold)} on, and nothing is known about others"
+                f"{value!r} is not listed{nearest(str(value), places)}. Only values with an "
+                f"estimated share of at least {percent(self.threshold)} are listed. Nothing is "
+                "known about others"
             )
         return place
 

@@ -64,8 +64,8 @@ FEW = "fewer than 2% of the people meet the condition, where intervals were not 
 TOO_WIDE = "the interval of the median among these people spans half of the range or more"
 
 SHRUNK = (
-    "at an epsilon of 2 or less, a difference between conditions is estimated too small, most of "
-    "all in a short range. Trust the intervals more than the middles"
+    "at epsilon 2 or less, differences between conditions are underestimated, especially for "
+    "short ranges. Trust the intervals more than the estimates"
 )
 
 _SHRUNK_UP_TO = 2
@@ -299,7 +299,7 @@ def _axis_rows(
     """Return the answer about one attribute, of all people or of those who meet a condition."""
     assert asked.axis is not None and asked.question is not None
     if isinstance(asked.question, Curve):
-        raise ArgumentError("the curve has a number for each bin, and they are in the document")
+        raise ArgumentError("the curve has a number for each bin. They are in the document")
     part, note = joint.marginal(asked.axis), None
     if asked.conditions:
         part = joint.given(**asked.conditions)
@@ -327,8 +327,8 @@ def _box_row(
     """Return the share in a range of both attributes, a difference of it, or the correlation."""
     if isinstance(result, JointDifference) and (asked.axis or not asked.conditions):
         raise ArgumentError(
-            f"a comparison answers shares of both attributes, got {asked.text!r}. Ask like this: "
-            "'share ms above 1000 and hour at-least 6'"
+            f"a comparison answers only shares of both attributes, got {asked.text!r}. For "
+            "example: 'share ms above 1000 and hour at-least 6'"
         )
     write: NumberWriter = percent
     if asked.conditions:

@@ -56,8 +56,8 @@ def range_parts(axis: Any, asked: tuple[Any, ...]) -> Parts:
     spans = to_spans(*asked, axis)
     if asked[0] == asked[1] and not touched(axis, spans).some.any():
         raise ArgumentError(
-            "a range leaves out one of its ends, so one with equal ends holds no value. Give the "
-            "value itself for the people of its bin"
+            "a range excludes one of its ends, so a range with equal ends is empty. Give the "
+            "value itself for the people in its bin"
         )
     return span_parts(axis, spans)
 
@@ -99,8 +99,8 @@ def warn_of_few_present(share: float) -> None:
     """Warn where an interval is about few people, because most have no value."""
     if share < _FEW_PRESENT:
         warnings.warn(
-            f"only {estimate_text(100 * share, 2)}% of the people have values on the axes named. "
-            "Intervals were not measured below 10%, and may be too narrow",
+            f"only {estimate_text(100 * share, 2)}% of the people have values on the named "
+            "axes. Below 10%, intervals were not measured and may be too narrow",
             LimitedWarning,
             stacklevel=3,
         )
@@ -116,8 +116,8 @@ def nothing_held(axis: Any, name: str, asked: Any) -> str:
         said = to_text(float(end), unit=axis.unit)
         whole = f"({said}, inf)" if above else f"(-inf, {said})"
         return (
-            f"axis {name} ends at {said}, and how far values lie beyond is not known. Ask for all "
-            f"of them, {name}={whole}"
+            f"axis {name} ends at {said}, and it is not known how far values lie beyond. Ask "
+            f"for all of them: {name}={whole}"
         )
     return f"nobody meets the condition on {name}. Choose a wider one"
 
@@ -141,10 +141,10 @@ def edges_around(axis: Any, asked: tuple[Any, ...] | Share) -> str:
 def check_slices(of: Any, axis: str, other: str, slice_share: float) -> None:
     """Raise unless quantiles of an axis are defined in slices of this share."""
     if not of.ordered:
-        raise DomainError(f"axis {axis} has no order, so no quantiles. Ask for shares")
+        raise DomainError(f"axis {axis} has no order, so it has no quantiles. Ask for shares")
     if of.circular:
         raise ArgumentError(
-            f"axis {axis} is a circle, so its quantiles need a start. Ask "
+            f"axis {axis} is a circle, so its quantiles need a start. Use "
             f"given({other}=...).quantile(p, start=...)"
         )
     if not (isinstance(slice_share, int | float) and 0 < slice_share <= 1):

@@ -138,7 +138,7 @@ def _draw_map(ax: Any, first: Any, second: Any, shown: Any, level: float) -> Non
                 fontsize=8,
                 color=color,
             )
-    said = f"outlined, with its number: the {level_text(level)} interval leaves zero out"
+    said = f"outlined, with its number: the {level_text(level)} interval excludes zero"
     if not sure.any():
         said = f"no block is outlined: each {level_text(level)} interval contains zero"
     ax.set_title(said, fontsize=8, color="0.3", loc="left")

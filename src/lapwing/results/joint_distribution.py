@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.declared import Whole
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, DomainError, LimitedWarning
 from lapwing.linear.arrays import Matrix, Values, Vector, as_numbers
 from lapwing.privacy.exact_numbers import check_whole
@@ -129,8 +130,9 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         if not name.startswith("_") and hasattr(Distribution, name):
             first, second = self.domain.names
             raise AttributeError(
-                f"a joint distribution has no {name}: ask it of one attribute, as "
-                f"marginal({first!r}), or of {first!r} among some people, as given({second}=...)"
+                f"a joint distribution has no {name}. Ask for that of one attribute with "
+                f"marginal({first!r}), or of {first!r} among some people with "
+                f"given({second}=...)"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -153,6 +155,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
     @classmethod
+    @inherits(of_values)
     def of_counts(cls, counts: ArrayLike, domain: Product) -> JointDistribution:
         """Return the empirical distribution with these counts of the cells.
 
@@ -160,13 +163,6 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         ----------
         counts : array_like [cells] or [first axis, second axis]
             Whole numbers with a positive sum.
-        domain : Product
-            The two axes.
-
-        Returns
-        -------
-        JointDistribution
-            Exact values, not private: without intervals, and saved with ``exact=True`` only.
         """
         numbers = as_numbers(counts, name="counts").ravel()
         if not 0 < numbers.sum() < np.inf:
@@ -308,9 +304,9 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         if cut:
             edges = edges_around(self.domain.domains[number], asked)
             warnings.warn(
-                f"the range of {name} ends inside a bin. The people of this bin are divided by "
-                "length, and intervals do not include what is unknown there. Choose an edge of the "
-                f"bin: {edges}",
+                f"the range of {name} ends inside a bin. The bin's people are divided in "
+                "proportion to length, and intervals do not include this uncertainty. Choose "
+                f"an edge of the bin: {edges}",
                 LimitedWarning,
                 stacklevel=2,
             )
@@ -319,8 +315,8 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
             raise ArgumentError(nothing_held(self.domain.domains[number], name, asked))
         if self.uncertainty is not None and share < LEAST_SLICE:
             warnings.warn(
-                f"only {estimate_text(100 * share)}% of the people meet the condition on {name}. "
-                "Intervals were not measured below 2%",
+                f"only {estimate_text(100 * share)}% of the people meet the condition on "
+                f"{name}. Below 2%, intervals were not measured",
                 LimitedWarning,
                 stacklevel=2,
             )
@@ -440,13 +436,10 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         """Return the part of each cell that lies in the ranges."""
         if not ranges:
             raise ArgumentError(f"name at least one axis: {' or '.join(self.domain.names)}")
-        for name in ranges:
-            self.domain.axis_number(name)
+        asked = {self.domain.axis_number(name): ends for name, ends in ranges.items()}
         parts = [
-            self._parts(number, ranges[name])[edge][0]
-            if name in ranges
-            else np.ones(self.domain.shape[number])
-            for number, name in enumerate(self.domain.names)
+            self._parts(number, asked[number])[edge][0] if number in asked else np.ones(size)
+            for number, size in enumerate(self.domain.shape)
         ]
         return np.outer(*parts)
 
@@ -668,6 +661,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
             columns.append(column.tolist())
         return list(zip(*columns, strict=True))
 
+    @inherits(JointDifference.plot)
     def plot(
         self, *, quantiles_of: str | None = None, level: float = 0.95, figure: Any = None
     ) -> Any:
@@ -682,18 +676,6 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
             Name of an ordered axis: draw its quartiles, with intervals, along the other axis.
         level : float
             Confidence level of intervals, in (0, 1). Default: 0.95.
-        figure : matplotlib.figure.Figure, optional
-            Where to draw. Default: a new figure of pyplot.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
-
-        Raises
-        ------
-        MissingExtraError
-            When matplotlib is not installed.
         """
         from lapwing.results.joint_plotting import draw_joint, draw_quantiles
 

@@ -194,8 +194,8 @@ def draw_quantiles(joint: Any, name: str, *, level: float, figure: Any = None) -
     if joint.domain.domains[number].ordered and joint.domain.domains[number].circular:
         raise ArgumentError(
             "quantiles_of",
-            f"must name an axis on a line, but {name} is a circle",
-            advice="Leave it out for a picture of the shares",
+            f"must name a linear axis, but {name} is circular",
+            advice="Leave it out to draw the shares",
         )
     rows = joint.conditional_quantiles(name, [q for q, *_ in _QUARTILES], level=level)
     if joint.domain.domains[1 - number].ordered:
@@ -305,7 +305,7 @@ def _maps(joint: Any, level: float, figure: Any) -> Any:
     _name_axes(main, joint, both, most=4 if known else 5)
     told = [each.not_shown for each in both]
     whom = "those shown" if any(told) else "the people"
-    said = f"\nlines hold 50% (black) and 90% of {whom}" if lined else ""
+    said = f"\nlines enclose 50% (black) and 90% of {whom}" if lined else ""
     top.set_title(f"color: where the people are{said}", **_NOTE)
     if known:
         _uncertainty_map(

@@ -62,7 +62,8 @@ class JointUncertainty(FromFields):
             if name not in MEASURES or not (abs(value) <= _LARGEST and 0 <= spread <= _LARGEST):
                 raise ArgumentError(
                     "direct",
-                    f"must hold pairs of a finite number and a deviation, of {', '.join(MEASURES)}",
+                    "must contain pairs of a finite number and a deviation, of "
+                    f"{', '.join(MEASURES)}",
                 )
 
     def deviation(self, weights: Vector) -> float:

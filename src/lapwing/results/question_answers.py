@@ -54,8 +54,8 @@ WIDE = 0.5
 """Part of the range from which on an interval says so little that its point is left out."""
 
 TOO_WIDE = (
-    "the interval spans half of the range or more, and the survey does not ask this, so there is "
-    "no point"
+    "the interval spans half of the range or more, and the survey was not designed for this "
+    "question, so there is no point estimate"
 )
 
 AT_AN_END = "not known. Declare {0} as an atom (--atom {0})"
@@ -132,7 +132,7 @@ def question_table(answers: Sequence[Answer], domain: Domain) -> list[dict[str, 
     Raises ArgumentError when one is to the curve, which has a table of its own.
     """
     if any(isinstance(answer.question, Curve) for answer in answers):
-        raise ArgumentError("the curve has a number for each bin. For a table use lapwing show")
+        raise ArgumentError("the curve has a number for each bin. For a table, use lapwing show")
     rows = [row for answer in answers for row in _lines(answer, domain)]
     return [{name: row[name] for name in row if name not in _WORDS} for row in rows]
 
@@ -224,7 +224,7 @@ def answer_question(result: Any, question: Any, *, level: float, target: Target)
     domain = result.domain
     check_answerable(asked, domain)
     if isinstance(asked, Curve) and domain.circular:
-        raise ArgumentError("a curve needs a place on the circle where it begins. Use cdf(...)")
+        raise ArgumentError("a curve needs the value on the circle where it begins. Use cdf(...)")
     reason = reason_of(result)
     rows = _rows(result, asked, how)
     of_missing = isinstance(asked, Share) and asked.label in ("missing", MISSING)

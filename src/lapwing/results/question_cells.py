@@ -81,7 +81,7 @@ def _cut(question: Question, place: Places, domain: Any) -> int:
         return held if point > 0 else 0
     if not domain.low <= point <= domain.high + (domain.name == "integers"):
         raise ArgumentError(
-            f"'{question}' has an end beyond the range of the domain. Ask about a place inside it"
+            f"'{question}' has an end beyond the range of the domain. Ask about a value inside it"
         )
     return symbol_after(str(question), place, domain)
 
@@ -97,8 +97,8 @@ def symbol_after(words: str, place: Places, domain: Domain) -> int:
         return symbol
     if end_symbol(domain, place) is not None:
         raise ArgumentError(
-            f"{words!r} separates people with exactly {to_text(point, unit=unit)} from their bin. "
-            f"Declare this value as an atom of the domain"
+            f"{words!r} separates exactly {to_text(point, unit=unit)} from the rest of its bin. "
+            "Declare this value as an atom of the domain"
         )
     edges = np.unique([*domain.left, *domain.right])
     if point in edges:
@@ -106,8 +106,8 @@ def symbol_after(words: str, place: Places, domain: Domain) -> int:
     after = int(np.searchsorted(edges, point))
     around = " and ".join(to_text(float(edge), unit=unit) for edge in edges[after - 1 : after + 1])
     raise ArgumentError(
-        f"{words!r} is not at an edge of the bins: the nearest are {around}. Ask about one of "
-        "these, declare bins with this edge, or leave the bins out so that they are chosen"
+        f"{words!r} is not at a bin edge. The nearest are {around}. Ask about one of these, "
+        "declare bins with this edge, or leave out the bins so that they are chosen for you"
     )
 
 

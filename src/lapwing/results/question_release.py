@@ -135,7 +135,9 @@ class QuestionPart(Declared, FromFields):
 
 def part_loss(numbers: AskedNumbers, noise: Noise, promise: Promise) -> PrivacyLoss:
     """Return the privacy loss of noise on the numbers of a question, for its own parameters."""
-    loss = noise.loss(numbers.sensitivity)
+    loss, sensitivity = noise.loss(numbers.sensitivity), numbers.sensitivity
+    if isinstance(numbers.question, Quantile) and promise.rho is not None:
+        loss = PrivacyLoss(rho=sensitivity.squared / (2 * noise.scale**2))
     if loss.pure and loss.epsilon <= pure_epsilon(promise):
         if promise.mu is not None:
             return PrivacyLoss(mu_squared=promise.mu**2)
@@ -151,6 +153,8 @@ def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
 
     Epsilon with a delta gives Laplace noise, because Gaussian noise is of a mu that is shared.
     """
+    if isinstance(numbers.question, Quantile) and promise.rho is not None:
+        return Noise("laplace", calibrated(promise, numbers.sensitivity, kind="normal").scale)
     if isinstance(numbers.question, Quantile) or promise.delta:
         pure = Promise(promise.neighbors, epsilon=pure_epsilon(promise), unit=promise.unit)
         return calibrated(pure, numbers.sensitivity, kind="laplace")
@@ -180,7 +184,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     standing : {"seeded"} or None
         That its noise came from a seed. Default: None.
     digests : sequence of str
-        Of a sum: as of :class:`lapwing.Release`. Default: empty.
+        As of :class:`lapwing.Release`. Default: computed.
 
     See Also
     --------
@@ -222,21 +226,21 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
         names = [*self.identifiers]
         object.__setattr__(self, "identifiers", names)
         if not all(isinstance(name, str) and IDENTIFIER.fullmatch(name) for name in names):
-            raise ArgumentError("identifiers", "must be 32 lower-case hex digits each")
+            raise ArgumentError("identifiers", "must be 32 lowercase hex digits each")
         if not names or len(set(names)) < len(names):
-            raise MismatchError("the same release is in both. It would count its people twice")
-        self._check_digests(len(names))
+            raise MismatchError("the same release is in both, so its people would count twice")
+        self._check_digests(names)
         if not self.parts:
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:
-            raise ArgumentError("people", "must be None where their number is secret")
+            raise ArgumentError("people", "must be None if their number is secret")
         if any(part.share <= 0 for part in self.parts) or sum(p.share for p in self.parts) > 1:
             raise ArgumentError("share", "must be above 0, and all together at most 1")
         if self.standing == "stated":
-            raise ArgumentError("standing", "must be 'seeded' or 'simulated', or be left out")
+            raise ArgumentError("standing", "must be 'seeded', 'simulated' or left out")
         for part, numbers in zip(self.parts, self._numbers, strict=True):
             if part.answers.shape != (numbers.numbers * numbers.segments,):
-                raise ArgumentError("answers", "must be as many as the question has")
+                raise ArgumentError("answers", "must be as many as the question asks for")
             if isinstance(part.question, Quantile):
                 bins = within(self.domain).left.size
                 chosen = part.answers.reshape(numbers.segments, -1)[:, numbers.noises :]
@@ -257,8 +261,8 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
         alike = (self.curve.domain, self.curve.people) == (self.domain, self.people)
         if not alike or of_parts != [mine] * len(self.identifiers) or self.curve.groups:
             raise MismatchError(
-                "the curve must be of the same domain, people and neighbors as the answers, with "
-                "equal noise from each site"
+                "the curve must have the same domain, people and neighbors as the answers, "
+                "with equal noise from each site"
             )
         standings = [part.standing for part in self.curve.parts]
         if weakest_standing(self.standing, *standings) != self.standing:
@@ -314,8 +318,9 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
         for each in self.questions:
             if isinstance(each, Quantile):
                 raise MismatchError(
-                    f"'{each}' cannot be added: each release chose a bin, and two chosen bins do "
-                    "not say which one all the people have. Ask the curve, whose releases add"
+                    f"'{each}' cannot be added: each release chose a bin, and two chosen bins "
+                    "do not determine the bin for everyone. Ask for the curve, whose releases "
+                    "can be added"
                 )
         alike = (self.domain, self.promise) == (other.domain, other.promise)
         kept = ("question", "share", "noise")
@@ -336,7 +341,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
             parts.append(replace(one, answers=one.answers + two.answers))
         both = None if self.curve is None or other.curve is None else self.curve + other.curve
         if (both is None) != (self.curve is None and other.curve is None):
-            raise MismatchError("one of the releases has the curve, and the other has not")
+            raise MismatchError("one of the releases has the curve, but the other does not")
         return QuestionRelease(
             self.domain,
             self.promise,

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from lapwing.docstrings import inherits
 from lapwing.errors import MissingExtraError
 from lapwing.facts import html_of, lines_of
 from lapwing.results.band import Kind
@@ -90,16 +91,9 @@ class TabularResult(SummarizedResult):
         """
         raise NotImplementedError
 
+    @inherits(to_dict)
     def to_pandas(self, *, level: float = 0.95, kind: Kind | None = None) -> Any:
         """Return the table of :meth:`to_dict` as a pandas DataFrame.
-
-        Parameters
-        ----------
-        level : float
-            Level of the intervals, in (0, 1). Default: 0.95.
-        kind : {"pointwise", "simultaneous"}, optional
-            Whether the level holds for each row alone, or for all rows at once. Default:
-            "simultaneous" for labels and "pointwise" for numbers.
 
         Returns
         -------

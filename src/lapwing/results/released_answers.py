@@ -21,7 +21,7 @@ from lapwing.protocol.domains.domain_answers import to_values
 from lapwing.protocol.domains.ranges import held_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of, read
-from lapwing.results.asked_numbers import COUNTED, AskedNumbers, within
+from lapwing.results.asked_numbers import AskedNumbers, within
 from lapwing.results.band import Target, check_level
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.critical_values import normal_critical_value
@@ -76,8 +76,8 @@ def answer_released(
     ):
         raise ArgumentError(
             "target",
-            "must be 'empirical' for a mean, for quantiles, and where a person has several rows. "
-            "Their release does not show how far a sample is off. Ask the curve, and use "
+            "must be 'empirical' for a mean, for quantiles, and if a person has several rows. "
+            "Their release does not show the sampling error. Ask for the curve, and use "
             "made.distribution.answer(...)",
         )
     check_level(level)
@@ -371,11 +371,13 @@ def _quantiles(
     """Return the chosen point, and the interval between the chosen ends, of each probability."""
     if level != LEVEL:
         raise ArgumentError(
-            "level", f"must be {LEVEL} for quantiles: their draw fixes it", str(level)
+            "level",
+            f"must be {LEVEL} for quantiles, because it was fixed when they were drawn",
+            str(level),
         )
     domain = within(release.domain)
     length = float(domain.high - domain.low)
-    people = (release.people or 0) if numbers.public else int(mine[0]) / COUNTED
+    people = (release.people or 0) if numbers.public else int(mine[0])
     few = people * float(part.noise.loss(numbers.sensitivity).epsilon) < FEW
     first, last = held_values(domain)
     rows = []

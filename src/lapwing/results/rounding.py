@@ -154,8 +154,9 @@ class NumberWriter:
         """Return a length as digits, and its unit with "later" or "earlier"."""
         exact = _decimal(number)
         if self.unit == "number":
-            text = _number(exact, ends, rounding)
-            return ("+" if self.kind == "shift" and exact > 0 else "") + text, ""
+            way = self.kind == "shift"
+            text = _number(exact, ends, rounding, exact_below=1_000 if way else 10_000)
+            return ("+" if way and exact > 0 and text != "0" else "") + text, ""
         name, size = "day", 1
         if self.unit != "date":
             # An estimate has a unit of its own: 40 minutes, though its interval is in hours.
@@ -456,25 +457,29 @@ def _on_grid(number: Decimal, step: Decimal, rounding: Rounding) -> Decimal:
     return shown if shown else Decimal(0)  # never minus zero
 
 
-def _number(exact: Decimal, ends: Ends, rounding: Rounding) -> str:
+def _number(exact: Decimal, ends: Ends, rounding: Rounding, *, exact_below: int = 10_000) -> str:
+    """Return a number with commas, and rounded to more than a unit, from `exact_below` on."""
     step = _step(*ends)
     if step is None:
         step = Decimal(1) if abs(exact) >= 10**6 else _significant(exact, 6)
         shown = _on_grid(exact, step, rounding)
         places = -shown.normalize().as_tuple().exponent  # type: ignore[operator]
-        return _digits(shown, Decimal(1).scaleb(-max(places, 0)))
+        return _digits(shown, Decimal(1).scaleb(-max(places, 0)), comma_from=exact_below)
     known = [exact, *(_decimal(end) for end in ends if end is not None)]
-    if max(map(abs, known)) < 10_000:
+    if max(map(abs, known)) < exact_below:
         step = min(step, Decimal(1))
     if all(each % 1 == 0 for each in known):
         step = max(step, Decimal(1))
-    return _digits(_on_grid(exact, step, rounding), step, largest=max(map(abs, known)))
+    largest = max(map(abs, known))
+    return _digits(_on_grid(exact, step, rounding), step, largest=largest, comma_from=exact_below)
 
 
-def _digits(number: Decimal, step: Decimal, *, largest: Decimal = Decimal(0)) -> str:
+def _digits(
+    number: Decimal, step: Decimal, *, largest: Decimal = Decimal(0), comma_from: int = 10_000
+) -> str:
     """Return a number on a grid with the decimals of its step, with commas as its interval has."""
     places = max(0, -step.adjusted())
     if places > 9 or (number and number.adjusted() >= 15):
         return f"{number.normalize():e}"
-    comma = "," if max(abs(number), largest) >= 10_000 else ""
+    comma = "," if max(abs(number), largest) >= comma_from else ""
     return f"{number:{comma}.{places}f}"

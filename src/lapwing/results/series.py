@@ -104,7 +104,7 @@ class SeriesWeek(FromFields):
         how = {} if self.distribution is None else self.distribution.provenance
         if how.get("class") == "series" and how.get("week") != self.name:
             raise FormatError(
-                f"week {self.name} of a series holds the distribution of another week"
+                f"week {self.name} of a series contains the distribution of another week"
             )
 
 
@@ -231,9 +231,9 @@ class Series(StoredResult):
                 raise ArgumentError(f"no week is named {week!r}. The weeks are {_listed(names)}")
             return names.index(week)
         if not isinstance(week, int | np.integer) or isinstance(week, bool):
-            raise ArgumentError("a week is named by its name or its position, a whole number")
+            raise ArgumentError("give a week by its name or by its position, a whole number")
         if not -len(self) <= week < len(self):
-            raise ArgumentError(f"there are {len(self)} weeks, so none has the position {week}")
+            raise ArgumentError(f"there are {len(self)} weeks, so none has position {week}")
         return int(week) % len(self)
 
     @property
@@ -348,8 +348,8 @@ class Series(StoredResult):
             raise ArgumentError(f"{gap.name} is a gap: {gap.gap}. Compare another week")
         if self.errors is None:
             raise ArgumentError(
-                "this series holds no joint errors of two weeks. It was decoded from the weeks up "
-                "to each, or stored by an earlier version. To have them, decode it again, with "
+                "this series has no joint errors of two weeks. It was decoded without "
+                "smoothing, or stored by an earlier version. To get them, decode it again with "
                 "smoothing"
             )
         if self.domain.ordered and self.domain.missing_index is not None:
@@ -628,13 +628,7 @@ class Series(StoredResult):
         return f"{first}\n{about}" if known else first
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form, with the errors of all weeks together if there are any.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form, with the errors of all weeks together if there are any."""
         errors, weeks = self.errors, self.weeks
         if errors is not None and self.domain.ordered:
             weeks = tuple(week.without_errors() for week in weeks)
@@ -652,11 +646,6 @@ class Series(StoredResult):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the series that :meth:`to_document` wrote, in any version.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Returns
         -------
@@ -676,7 +665,8 @@ class Series(StoredResult):
         lists = isinstance(document["weeks"], list) and isinstance(document["changes"], list)
         if not lists or type(document["smoothed"]) is not bool:
             raise FormatError(
-                "a series must hold a list of weeks and a list of changes. Do not use this document"
+                "a series must contain a list of weeks and a list of changes. Do not use this "
+                "document"
             )
         if not isinstance(document["provenance"], dict):
             raise FormatError("a series must say how it was made. Do not use this document")
@@ -693,13 +683,13 @@ class Series(StoredResult):
         if any(not 0 <= change.week < len(found) for change in found.changes):
             raise FormatError("a change of this series is in a week that is not in it")
         if any(change.shift.beyond(found.domain) for change in found.changes):
-            raise FormatError("a change of this series is at a symbol outside its domain")
+            raise FormatError("a change of this series is outside its domain")
         if not old and document["errors"] is not None:
             found = found._with_errors(document["errors"])
         if CHECKSUM in document and document[CHECKSUM] != _checksum(document):
             raise FormatError(
-                "the weeks of this series, their errors and its checksum do not belong together: "
-                "the file was changed or damaged. Decode the weeks again"
+                "the weeks, errors and checksum of this series do not match, so the file was "
+                "changed or damaged. Decode the weeks again"
             )
         written = {key: value for key, value in found.to_document().items() if key in keys}
         if old:
@@ -719,7 +709,9 @@ class Series(StoredResult):
             found, alone = week.distribution, errors.weeks[number]
             people = None if alone is None else alone.reports
             if people != (None if found is None else found.reports):
-                raise FormatError(f"the errors of week {week.name} are not about its people")
+                raise FormatError(
+                    f"the errors of week {week.name} do not match its number of people"
+                )
             if found is not None and not week.is_alone:
                 week = replace(week, distribution=_with_law(found, errors.law(number)))
             weeks.append(week)

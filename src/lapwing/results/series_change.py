@@ -107,7 +107,7 @@ class SeriesChange(Declared, FromFields):
         """Check the fields, and that the week is after the other one."""
         super().__post_init__()
         if self.since >= self.week:
-            raise ArgumentError("week", "must be after the week that it is compared with")
+            raise ArgumentError("week", "must come after the week it is compared with")
 
     def in_words(self, domain: Domain) -> str:
         """Return what changed, in a sentence without its week."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.declared import Whole
+from lapwing.docstrings import inherits
 from lapwing.documents import Stored
 from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
@@ -98,7 +99,7 @@ class SignedEstimate(FromFields, Stored):
         """Check the shape and freeze the masses."""
         mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all():
-            raise ArgumentError("the masses of a signed estimate must be finite, some are not")
+            raise ArgumentError("the masses of a signed estimate must be finite, but some are not")
         mass.flags.writeable = False
         object.__setattr__(self, "mass", mass)
 
@@ -156,6 +157,7 @@ class SignedEstimate(FromFields, Stored):
         """
         return self.cumulative.between(to_spans(low, high, self.domain, closed))
 
+    @inherits(probability)
     def probability_interval(
         self,
         low: Any,
@@ -171,10 +173,6 @@ class SignedEstimate(FromFields, Stored):
 
         Parameters
         ----------
-        low, high : float, or a date or time
-            Ends of the range, with ``low <= high``. Both may be infinite.
-        closed : str, optional
-            Ends that belong to the range, as for :meth:`Distribution.probability`.
         level : float
             Confidence level, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
@@ -189,8 +187,6 @@ class SignedEstimate(FromFields, Stored):
         ------
         ArgumentError
             When the ends are no range, or the level is not in (0, 1).
-        DomainError
-            When the domain has categories, or an end cannot be read in its unit.
         """
         spans = to_spans(low, high, self.domain, closed)
         present = present_uncertainty(self.uncertainty, self.domain)
@@ -262,8 +258,8 @@ class SignedEstimate(FromFields, Stored):
             positive = np.maximum(self.mass, 0.0)
             if positive.sum() <= 0:
                 raise ArgumentError(
-                    "clip-and-normalize needs at least one positive mass. There is none. Use the "
-                    "projection 'simplex'"
+                    "clip-and-normalize needs at least one positive mass, but there is none. "
+                    "Use the projection 'simplex'"
                 )
             return np.asarray(positive / positive.sum())
         raise ArgumentError(

@@ -43,7 +43,7 @@ def decoded(text: Any, *, kind: str = "<f8") -> Vector:
     except (ValueError, TypeError):
         raise FormatError("an array of this document is damaged. Do not use it") from None
     if not np.isfinite(found).all():
-        raise FormatError("an array of this document holds numbers that are not finite")
+        raise FormatError("an array of this document contains numbers that are not finite")
     return found.astype(np.float64)
 
 

@@ -123,7 +123,7 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
         return domain.missing_index
     if not domain.ordered:
         return _of_label(domain, asked)
-    number = to_points(asked, unit=domain.unit, name="what a share is asked of")
+    number = to_points(asked, unit=domain.unit, name="the value of a share")
     if number.ndim:
         raise ArgumentError("a share takes one value, got several")
     ends = domain.left[0], domain.right[-1]
@@ -134,7 +134,8 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
         low, high = (to_text(float(end), unit=domain.unit) for end in ends)
         fate = "counted at its ends" if domain.open_ended else "refused"
         raise DomainError(
-            f"a share takes a value of the domain, from {low} to {high}. Values beyond were {fate}"
+            f"a share takes a value of the domain, from {low} to {high}. Values beyond it were "
+            f"{fate}"
         )
     return int(domain.index([asked])[0])
 
@@ -154,13 +155,12 @@ def share_symbol(result: Any, label: Any, among: Among) -> int:
     symbol, missing = asked_symbol(result.domain, label), result.domain.missing_index
     if among == "present" and symbol == missing:
         raise ArgumentError(
-            "nobody whose value is missing is among those whose value is present. Ask for the "
-            "missing share among='all'"
+            "missing values are not among the present ones. Ask for the missing share among='all'"
         )
     if symbol == missing and missing_unseen(result):
         raise ArgumentError(
-            f"the share of missing values is {MISSING_UNSEEN} by this mechanism. Release with "
-            "another one, such as prefix sums, to have it"
+            f"the share of missing values is {MISSING_UNSEEN} by this mechanism. To get it, "
+            "release with another one, such as prefix sums"
         )
     return symbol
 
@@ -181,8 +181,8 @@ def _of_label(domain: Any, asked: Any) -> int:
     said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else kind_of(label)
     if domain.other is not None:
         raise DomainError(
-            f"there is no label {said} of its own. It is counted in {domain.other!r}, whose share "
-            "is of all such values together"
+            f"{said} is not a separate label. It is counted in {domain.other!r}, whose share "
+            "covers all such values"
         )
     near = "" if isinstance(domain.labels, int) else nearest(str(label), map(str, listed))
     raise DomainError(f"there is no label {said}{near}")

@@ -298,7 +298,7 @@ def panels_of(
     panels[0].set_ylim(bottom=0)
     if label is not None:
         figure.supxlabel(plain(label), fontsize="small")
-    told = ["each with the outline of the week before it. Changes are marked"] if compared else []
+    told = ["each with the outline of the previous week. Changes are marked"] if compared else []
     if first.domain.ordered and first.uncertainty is not None:
         band_of = f"simultaneous {level_text(level)} band of each"
         told.append(f"grey: {band_of} {'week' if compared else 'segment'}")

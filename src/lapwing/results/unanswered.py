@@ -24,7 +24,7 @@ from lapwing.results.uncertainty import UNKNOWN
 FEW_KEY = "too_few"
 """The entry of a provenance that says that there are too few people for an interval."""
 
-HARDLY_ANYBODY = "hardly anybody has a value"
+HARDLY_ANYBODY = "too few have a value"
 
 _SAID = "_said_too_few"
 """The attribute of a result of too few people that has told its reader so."""

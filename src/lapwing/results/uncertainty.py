@@ -238,6 +238,15 @@ class Uncertainty:
         variance += float(np.dot(self.remainder, steps**2))
         return float(np.sqrt(max(variance, 0.0)))
 
+    def share_deviations(self, symbols: NDArray[np.int64]) -> Vector:
+        """Return the standard deviation of what each of these symbols holds, about the people."""
+        covariance = self.covariance("empirical")
+        variance = covariance.diagonal[symbols]
+        variance += covariance.factor[symbols] ** 2 @ covariance.signs
+        before = np.append(0.0, self.remainder)
+        variance += before[symbols] + before[symbols + 1]
+        return np.sqrt(np.maximum(variance, 0.0))
+
     def laplace_part(self, weights: Vector, deviation: float) -> float:
         """Return the part of the variance of ``sum(weights * masses)`` that is tails, in 0..1.
 
@@ -317,22 +326,30 @@ class Uncertainty:
 
         For the masses of very many symbols, returns an upper bound without a simulation. Gaussian
         errors are jointly within a limit at least as often as independent ones (Šidák 1967). Those
-        of many labels are nearly independent.
+        of many labels are nearly independent. Of as many cumulative sums without a remainder it
+        simulates those that :func:`_spread_places` keeps, and adds what a maximum over steps lacks
+        (Siegmund 1985).
         """
         if not cumulative and self.center.size > SIMULATED_LIMIT:
             beyond = -math.expm1(math.log(level) / int(used.sum()))
             return -NormalDist().inv_cdf(beyond / 2)
         # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
         rng = np.random.default_rng(20_261_121)
-        rows = max(1, min(_DRAWS, _BATCH_LIMIT // self.center.size))
+        noise, remainder, lacking = self.noise, self.remainder, 0.0
+        if self.center.size > SIMULATED_LIMIT and not remainder.any():
+            kept = _spread_places(self.center.size)
+            noise, remainder = noise.of_sums(kept), remainder[kept]
+            deviation, used = deviation[kept], used[kept]
+            lacking = 0.5826 * math.sqrt(2 * math.log(self.center.size / 2) / SIMULATED_LIMIT)
+        rows = max(1, min(_DRAWS, _BATCH_LIMIT // used.size))
         suprema: list[float] = []
         while len(suprema) < _DRAWS:
-            errors = self.noise.sample(rows, rng)
+            errors = noise.sample(rows, rng)
             if cumulative:
                 errors = np.cumsum(errors, axis=1)
-                errors += rng.normal(size=errors.shape) * np.sqrt(self.remainder)
+                errors += rng.normal(size=errors.shape) * np.sqrt(remainder)
             suprema += (np.abs(errors[:, used]) / deviation[used]).max(axis=1).tolist()
-        return float(np.quantile(suprema, level))
+        return float(np.quantile(suprema, level)) + lacking
 
     def band(
         self,
@@ -619,3 +636,9 @@ def triangular(covariance: Matrix, *, limit: int | None = None) -> Matrix:
     columns = np.zeros((covariance.shape[0], max(kept, 1)))
     columns[pivots - 1, :kept] = np.tril(factor)[:, :kept]
     return columns
+
+
+def _spread_places(size: int) -> NDArray[np.int64]:
+    """Return places in a long row of sums: all at both ends, and then at steps of 0.1%."""
+    near = np.unique(np.geomspace(1, size / 2, SIMULATED_LIMIT // 2).astype(np.int64)) - 1
+    return np.unique(np.concatenate([near, size - 1 - near]))

@@ -81,7 +81,7 @@ def warn_of_epsilon(epsilon: Fraction, *, seen: str, stacklevel: int) -> None:
         return
     beliefs = (f"{level_text(prior)} to {belief_text(prior, float(epsilon))}" for prior in PRIORS)
     warnings.warn(
-        f"epsilon {exact_text(epsilon)} is above {LARGEST_EPSILON}. An observer of {seen} may "
+        f"epsilon {exact_text(epsilon)} is above {LARGEST_EPSILON}. Someone who sees {seen} may "
         f"raise a belief about one person from {', or from '.join(beliefs)}. Choose a smaller "
         "epsilon",
         PrivacyWarning,

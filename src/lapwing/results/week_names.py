@@ -74,7 +74,7 @@ def check_order(names: Sequence[str]) -> None:
             continue
         date, before = last.get(when.form, ("", ""))
         if when.date <= date:
-            raise ArgumentError("names", f"must be in order, and {name} comes after {before}")
+            raise ArgumentError("names", f"must be in order, but {name} comes after {before}")
         last[when.form] = when.date, name
 
 

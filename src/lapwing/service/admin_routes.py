@@ -37,7 +37,7 @@ _NEITHER = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
 @endpoint(
     "PUT",
     SURVEY,
-    "Keep a survey as a draft, or publish it with an epoch",
+    "Store a survey as a draft, or publish it with an epoch",
     *(Problem.EXISTS, Problem.STATE, Problem.SURVEY_REFUSED),
     role="admin",
     body=NewSurvey,
@@ -45,13 +45,13 @@ _NEITHER = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
         201: _TERMS,
         200: json_of(
             "It already existed with these terms. A notice in the body replaces the earlier one, "
-            "which is refused (wrong-state) while an epoch can be answered.",
+            "unless an epoch can be answered. Then the request is refused (wrong-state).",
             TermsDocument,
         ),
     },
 )
 async def create_survey(request: Request, sent: NewSurvey) -> Response:
-    """Keep a survey as a draft, or publish it with an epoch: 201, or 200 when it existed."""
+    """Store a survey as a draft, or publish it with an epoch: 201, or 200 when it existed."""
     new = await collector_of(request).life.create(request.path_params["survey"], sent)
     return _survey_answer(request, status=201 if new else 200)
 
@@ -101,14 +101,14 @@ async def delete_survey(request: Request) -> Response:
 @endpoint(
     "PUT",
     EPOCH,
-    "Plan an epoch, or change its times",
+    "Plan an epoch or change its times",
     *(Problem.UNKNOWN_SURVEY, Problem.STATE),
     role="admin",
     body=EpochPlan,
     answers={201: _EPOCH_NOW, 200: _EPOCH_NOW},
 )
 async def put_epoch(request: Request, plan: EpochPlan) -> Response:
-    """Plan an epoch, or change its times: 201 or 200."""
+    """Plan an epoch or change its times: 201 or 200."""
     names = request.path_params["survey"], request.path_params["epoch"]
     new = await collector_of(request).life.put_epoch(*names, plan)
     return _epoch_answer(request, status=201 if new else 200)
@@ -208,7 +208,7 @@ class RoleToken(TypedDict):
 @endpoint(
     "POST",
     "/v1/tokens",
-    "Create a token of a role",
+    "Create a token with a role",
     role="admin",
     body=NewToken,
     answers={201: json_of("The token, shown only once.", RoleToken)},
@@ -276,7 +276,7 @@ async def token_rows(request: Request) -> list[TokenRow]:
     "Revoke a token",
     *(Problem.UNKNOWN_TOKEN, Problem.TOKEN_STAYS),
     role="admin",
-    parts={"token": ("Its id in the list, not the token.", TokenId)},
+    parts={"token": ("Its id in the list, not the token itself.", TokenId)},
     answers={204: AnswerSchema("The token no longer works.")},
 )
 async def revoke_token(request: Request) -> Response:

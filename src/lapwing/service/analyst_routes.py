@@ -62,7 +62,8 @@ _SHOWN = (
 DECODED = (*_SHOWN, Problem.CANNOT_BE_SAID, Problem.NO_RESULT)
 
 _Segment = Annotated[
-    str | None, Meta(description='A segment of the survey, or "other" for reports without one.')
+    str | None,
+    Meta(description='A segment of the survey, or "other" for reports without a segment.'),
 ]
 
 
@@ -78,10 +79,10 @@ class ComparedQuery(SegmentQuery):
     level: Annotated[
         float, Meta(ge=LOWEST_LEVEL, le=HIGHEST_LEVEL, description="Level of all intervals.")
     ] = 0.95
-    against: Annotated[str | None, Meta(description="Another epoch, to compare with.")] = None
-    against_segment: Annotated[
-        str | None, Meta(description="Another segment, to compare with.")
-    ] = None
+    against: Annotated[str | None, Meta(description="Another epoch to compare with.")] = None
+    against_segment: Annotated[str | None, Meta(description="Another segment to compare with.")] = (
+        None
+    )
     target: Annotated[
         Target,
         Meta(
@@ -101,7 +102,7 @@ class ResultQuery(ComparedQuery):
     high: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
         Meta(
-            description="End of a range, open or closed as the bins are. Without it, the "
+            description="End of a range, open or closed like the bins. Without it, the "
             "range is unbounded."
         ),
     ] = None
@@ -120,8 +121,8 @@ class ResultQuery(ComparedQuery):
         tuple[str, ...],
         Meta(
             description="A question such as share above 50000, histogram bins 16, mean, quantile "
-            "0.5 or curve. May be repeated. Default: what the survey asks. A table or a picture "
-            "of the curve takes no other question."
+            "0.5 or curve. May be repeated. Default: the survey's own question. A table or a "
+            "picture of the curve accepts no other question."
         ),
     ] = ()
     together: Annotated[
@@ -289,15 +290,15 @@ def _question_of(
     """
     epoch, form = epoch_and_form(name, kept)
     if kept.survey.randomizer.domain.name == Product.name:
-        raise malformed("this survey asks for two attributes. Its results are at pairs/")
+        raise malformed("this survey asks about two attributes. Its results are under pairs/")
     ranges: tuple[tuple[str, str], ...] = ()
     if query.low is not None or query.high is not None:
         ranges = ((query.low or "", query.high or ""),)
     circular = kept.survey.randomizer.domain.circular
     if query.start is not None and not circular:
-        raise malformed("start is for a survey on a circle, and this one is on a line")
+        raise malformed("start is only for a survey on a circle")
     if query.quantiles is not None and circular and query.start is None:
-        raise malformed("quantiles on a circle need start, the value from which they are counted")
+        raise malformed("quantiles on a circle need start, the value where counting begins")
     question = Question(
         epoch=epoch,
         segment=query.segment,
@@ -329,7 +330,7 @@ def _probabilities(text: str | None) -> tuple[float, ...]:
         return PROBABILITIES
     parts = text.split(",")
     if len(parts) > MOST_PROBABILITIES:
-        raise malformed(f"at most {MOST_PROBABILITIES} quantiles are asked at once")
+        raise malformed(f"at most {MOST_PROBABILITIES} quantiles can be asked at once")
     try:
         numbers = tuple(float(part) for part in parts)
     except ValueError:
@@ -342,7 +343,7 @@ def _probabilities(text: str | None) -> tuple[float, ...]:
 def _asks(asks: tuple[str, ...]) -> tuple[str, ...]:
     """Return questions in their own words. A ProblemError names the first that is none."""
     if len(asks) > MOST_ASKED:
-        raise malformed(f"at most {MOST_ASKED} questions are asked at once, got {len(asks)}")
+        raise malformed(f"at most {MOST_ASKED} questions can be asked at once, got {len(asks)}")
     try:
         return tuple(dict.fromkeys(str(read(each)) for each in asks))
     except ArgumentError as error:
@@ -356,11 +357,12 @@ def _together(
     parts = [] if text is None else text.split(",")
     if len(parts) > MOST_TOGETHER:
         raise malformed(
-            f"at most {MOST_TOGETHER} surveys are decoded together with one, got {len(parts)}"
+            f"at most {MOST_TOGETHER} other surveys can be decoded together with one, got "
+            f"{len(parts)}"
         )
     pairs = [part.partition("/") for part in parts]
     if not all(survey and epoch for survey, _, epoch in pairs):
         raise malformed(
-            "name each epoch to decode together as FINGERPRINT/EPOCH, with commas between"
+            "name each epoch to decode together as FINGERPRINT/EPOCH, separated by commas"
         )
     return tuple((find(survey), epoch) for survey, _, epoch in pairs)

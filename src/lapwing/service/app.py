@@ -141,18 +141,18 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
         return _answer(
             ProblemError(
                 Problem.METHOD,
-                f"this address knows: {allowed}",
+                f"this address allows: {allowed}",
                 headers=((b"allow", allowed.encode()), OPEN_TO_ALL),
             )
         )
     if error.status_code == 404:
-        detail = "see /openapi.json for what is"
+        detail = "see /openapi.json for what exists"
         return _answer(ProblemError(Problem.NOTHING_HERE, detail, headers=(OPEN_TO_ALL,)))
     return _answer(malformed("the request cannot be read"))
 
 
 async def _defect(request: Request, error: Exception) -> Response:
-    return _answer(ProblemError(Problem.DEFECT, "please report it. The request changed nothing"))
+    return _answer(ProblemError(Problem.DEFECT, "please report it. Nothing was changed"))
 
 
 class Health(TypedDict):

@@ -236,7 +236,7 @@ class Collector:
         named = [each for each in await self.tokens() if short_name(each[0].digest) == name]
         if not named:
             raise ProblemError(
-                Problem.UNKNOWN_TOKEN, "no token has this id. List the tokens to see their ids"
+                Problem.UNKNOWN_TOKEN, "no token has this id. List the tokens to find their ids"
             )
         (token, revocable), *_ = named
         if not revocable:
@@ -260,7 +260,7 @@ class Collector:
         watch(
             "lapwing_receiving_bytes",
             "gauge",
-            "Bytes of large bodies on their way.",
+            "Bytes of large bodies in transit.",
             lambda: self.receiving.held,
         )
         watch(

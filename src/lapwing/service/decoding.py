@@ -66,10 +66,10 @@ def carried_out(
         return _of_pair(found, order)
     shown: Result | Difference = found[0]
     if order.asks and isinstance(shown, HeavyHitters):
-        raise ArgumentError("heavy hitters are single values, so questions have no answer")
+        raise ArgumentError("heavy hitters are single values, so they cannot answer questions")
     if len(found) == 2:
         if not all(isinstance(each, Distribution) for each in found):
-            raise ArgumentError("only distributions are compared. Lists of frequent values are not")
+            raise ArgumentError("only distributions can be compared, not lists of frequent values")
         shown = Difference(found[0], found[1], people=order.people, target=order.target)  # type: ignore[arg-type]
     match order.form:
         case "json":

@@ -87,8 +87,8 @@ class DecodingProcess:
             self._rest = {survey: until for survey, until in self._rest.items() if until > now}
             if order.key.survey in self._rest:
                 raise DecodingFailedError(
-                    f"no result within {self._seconds:g} seconds. For as long other surveys are "
-                    "decoded"
+                    f"no result within {self._seconds:g} seconds. For the same time, other "
+                    "surveys are decoded"
                 )
             try:
                 link = self._started()
@@ -98,7 +98,7 @@ class DecodingProcess:
                     return found
             except (OSError, EOFError):
                 self._end()
-                raise DecodingFailedError("the process that decodes has died") from None
+                raise DecodingFailedError("the decoding process has died") from None
             self._end()
             self._rest[order.key.survey] = self._clock() + self._seconds
             raise DecodingFailedError(f"no result within {self._seconds:g} seconds")

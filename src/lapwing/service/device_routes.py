@@ -59,7 +59,7 @@ class UploadQuery(Query):
         Annotated[
             Fingerprint,
             Meta(
-                description="Fingerprint of the text that the people of this batch were asked. "
+                description="Fingerprint of the text that the people of this batch were shown. "
                 "Without it, the text is not checked."
             ),
         ]
@@ -87,19 +87,20 @@ def _preflight(path: str, summary: str) -> Endpoint:
     return declared(allow_other_pages)
 
 
-ASK_SURVEY = _preflight(_SURVEY, "Whether another page may ask")
-ASK_EPOCHS = _preflight(_EPOCHS, "Whether another page may send this")
-ASK_BATCH = _preflight(_BATCH, "Whether another page may send this")
+ASK_SURVEY = _preflight(_SURVEY, "Whether a page from another origin may ask")
+ASK_EPOCHS = _preflight(_EPOCHS, "Whether a page from another origin may send this")
+ASK_BATCH = _preflight(_BATCH, "Whether a page from another origin may send this")
 
 
 _FINAL = ", ".join(f"`{problem}`" for problem in Problem if problem.final)
 
 _WHEN_TO_DROP = (
-    "The batch may be sent again with the same bytes until it is answered. A device drops it at a "
-    f"200 or 201 that names it, and at a final problem: {_FINAL}. A 200 or 201 names it when its "
-    f"media type is `{JSON_MEDIA_TYPE}` and all three members are as below. A final problem has "
-    f"the media type `application/problem+json` and as `type` the word after `{PREFIX}`. At any "
-    "other answer it keeps the batch, whoever gave it: another problem, or the page of a proxy."
+    "The batch may be sent again with the same bytes until it is answered. A device drops it after "
+    f"a 200 or 201 that names it, and after a final problem: {_FINAL}. A 200 or 201 names it if "
+    f"its media type is `{JSON_MEDIA_TYPE}` and all three members are as below. A final problem "
+    f"has the media type `application/problem+json`, and its `type` is `{PREFIX}` followed by one "
+    "of these words. After any other answer, such as another problem or a proxy's page, the device "
+    "keeps the batch."
 )
 
 
@@ -121,7 +122,7 @@ def _upload(method: Literal["PUT", "POST"], summary: str) -> Endpoint:
         },
         answers={
             201: stored,
-            200: stored._replace(description="It was stored before. No report is counted twice."),
+            200: stored._replace(description="It was already stored. No report is counted twice."),
         },
     )
     return declared(None)
@@ -145,7 +146,7 @@ _BATCH_SCHEMA = {
 """What :meth:`Batch.from_json` reads."""
 
 PUT_BATCH = _upload("PUT", "Store a batch of reports, whole or not at all")
-POST_BATCH = _upload("POST", "The same, for pages that are being closed")
+POST_BATCH = _upload("POST", "The same, for a page that is being closed")
 
 
 @endpoint(
@@ -196,7 +197,7 @@ def published(request: Request) -> KeptSurvey:
     if kept is None or kept.stored.state == "draft":
         raise ProblemError(
             Problem.UNKNOWN_SURVEY,
-            "the collector has no survey of this fingerprint",
+            "the collector has no survey with this fingerprint",
             headers=((b"access-control-allow-origin", b"*"),),
         )
     return kept

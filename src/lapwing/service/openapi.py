@@ -45,13 +45,13 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> Document:
         "info": {
             "title": "Lapwing collector",
             "version": version("lapwing"),
-            "description": "Takes randomized reports of devices, and shows what they say together.",
+            "description": "Receives randomized reports from devices and estimates distributions.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "tags": [
-            {"name": "devices", "description": "Open to everybody, from any page."},
-            {"name": "analysts", "description": "Needs a token of the role analyst or admin."},
-            {"name": "admins", "description": "Needs a token of the role admin."},
+            {"name": "devices", "description": "Open to everybody, from any website."},
+            {"name": "analysts", "description": "Needs a token with the role analyst or admin."},
+            {"name": "admins", "description": "Needs a token with the role admin."},
             {"name": "operations", "description": "For operators."},
         ],
         "paths": paths,

@@ -42,7 +42,7 @@ def pair_figure(joint: JointDistribution, against: JointDistribution | None, ord
     if against is not None:
         if order.quantiles_of is not None:
             raise ArgumentError(
-                "a comparison has one picture, of the map. Leave out quantiles_of or against"
+                "a comparison has only one picture, the map. Leave out quantiles_of or against"
             )
         return draw_joint_difference(
             joint,

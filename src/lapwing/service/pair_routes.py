@@ -43,11 +43,14 @@ class PairQuery(ComparedQuery):
     ] = ()
     quantiles_of: Annotated[
         str | None,
-        Meta(description="For a picture: the attribute whose quartiles are drawn along the other."),
+        Meta(
+            description="For a picture: the attribute whose quartiles are drawn along the other "
+            "attribute."
+        ),
     ] = None
     draws: Annotated[
         bool,
-        Meta(description="Whether the document has the posterior draws, which take megabytes."),
+        Meta(description="Whether to include the posterior draws, which take megabytes."),
     ] = False
 
 
@@ -109,9 +112,9 @@ def pair_question(
     """Return what is asked of two attributes. A ProblemError says what cannot be read."""
     domain = kept.survey.randomizer.domain
     if not isinstance(domain, Product):
-        raise malformed("this survey asks for one attribute. Its results are at results/")
+        raise malformed("this survey asks about one attribute. Its results are under results/")
     if len(asks) > MOST_ASKED:
-        raise malformed(f"at most {MOST_ASKED} questions are asked at once, got {len(asks)}")
+        raise malformed(f"at most {MOST_ASKED} questions can be asked at once, got {len(asks)}")
     try:
         texts = tuple(dict.fromkeys(read_joint(each, domain).text for each in asks))
         if more.get("quantiles_of") is not None:

@@ -107,7 +107,9 @@ def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
     retry_seconds: The wait to tell a client that may try again.
     """
     if isinstance(error, NotStoredError):
-        return ProblemError(Problem.UNKNOWN_EPOCH, "the survey or epoch was deleted meanwhile")
+        return ProblemError(
+            Problem.UNKNOWN_EPOCH, "the survey or epoch was deleted in the meantime"
+        )
     if isinstance(error, StoreBusyError):
         return ProblemError(
             Problem.BUSY,

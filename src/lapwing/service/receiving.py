@@ -125,7 +125,7 @@ class Receiving:
             elif name == b"content-encoding" and value.strip().lower() != b"identity":
                 raise ProblemError(
                     Problem.MEDIA_TYPE,
-                    "a body must be sent as it is, but this one is encoded. Send it without "
+                    "a body must be sent unencoded, but this one is encoded. Send it without "
                     "content-encoding",
                 )
         allowed = partial(_allowed, limit=limit, held=held, advice=advice)
@@ -179,8 +179,8 @@ class Receiving:
                 if self.held > self._together and size > SMALL_BODY:
                     raise ProblemError(
                         Problem.BUSY,
-                        "too many large bodies are on their way at once. Send the same bytes "
-                        "again later",
+                        "too many large bodies are arriving at once. Send the same bytes again "
+                        "later",
                         retry_after=self._retry,
                     )
                 message = await receive()
@@ -210,5 +210,5 @@ async def _allowed(
 def _too_large(limit: int, advice: str) -> ProblemError:
     return ProblemError(
         Problem.TOO_LARGE,
-        f"a body here may have {limit} bytes. {advice}",
+        f"a body here may have at most {limit} bytes. {advice}",
     )

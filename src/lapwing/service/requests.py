@@ -170,7 +170,7 @@ async def _sent_document(request: Request) -> dict[str, Any]:
     try:
         body = await collector.receiving.body(request.receive, request.scope["headers"])
     except ClientGoneError:
-        raise malformed("the body did not end") from None
+        raise malformed("the body was incomplete") from None
     try:
         return parse(body, name="the body")
     except FormatError as error:
@@ -206,7 +206,7 @@ def require_analyst(request: Request) -> Role:
     if role is None:
         raise _nobody()
     if role not in READERS:
-        raise ProblemError(Problem.NOT_ALLOWED, "this needs a token of the role analyst or admin")
+        raise ProblemError(Problem.NOT_ALLOWED, "this needs a token with the role analyst or admin")
     return role
 
 
@@ -216,12 +216,12 @@ def require_admin(request: Request) -> None:
     if role is None:
         raise _nobody()
     if role != "admin":
-        raise ProblemError(Problem.NOT_ALLOWED, "this needs a token of the role admin")
+        raise ProblemError(Problem.NOT_ALLOWED, "this needs a token with the role admin")
 
 
 def _nobody() -> ProblemError:
     return ProblemError(
-        Problem.TOKEN_NEEDED, "send the token of a role as Authorization: Bearer lwa_..."
+        Problem.TOKEN_NEEDED, "send a token with a role as Authorization: Bearer lwa_..."
     )
 
 
@@ -231,4 +231,4 @@ def check_query(request: Request, known: tuple[str, ...]) -> None:
     if not set(keys) <= set(known):
         raise malformed(f"the query has an unknown key. Known: {', '.join(known) or 'none'}")
     if len(set(keys)) != len(keys):
-        raise malformed("the query names a key twice")
+        raise malformed("the query has a key twice")

@@ -168,7 +168,7 @@ class Results:
             against = kept.notice_of(kept.epochs[order.against.epoch])
             if against != head["notice"]:
                 warnings.append(
-                    f"epoch {order.against.epoch} asked people another text than epoch "
+                    f"epoch {order.against.epoch} asked people a different text from epoch "
                     f"{order.key.epoch}"
                 )
         if order.together:
@@ -226,7 +226,7 @@ class Results:
     def _moved(self) -> ProblemError:
         return ProblemError(
             Problem.NO_RESULT,
-            "new looks are taken all the time. Ask again",
+            "new looks keep being taken. Ask again",
             retry_after=self._retry,
         )
 
@@ -281,7 +281,7 @@ class Results:
     ) -> Order:
         if question.together and (question.compares or question.segment is not None):
             raise malformed(
-                "surveys decoded together have no segment and no comparison. Leave out both"
+                "surveys decoded together have no segments and no comparisons. Leave out both"
             )
         if question.against not in (None, question.epoch) and kept.survey.answers != "fresh":
             raise ProblemError(
@@ -293,7 +293,7 @@ class Results:
         together = await self._together(key, question, looks)
         pair = kept.survey.randomizer.domain.name == Product.name
         if question.asks and question.compares and not pair:
-            raise malformed("a comparison has its own answers. Leave out ask")
+            raise malformed("a comparison has fixed answers. Leave out ask")
         against, people = None, "same"
         if question.compares:
             epoch = question.against or question.epoch
@@ -335,12 +335,12 @@ class Results:
     async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None, looks: Looks) -> Key:
         """Return the key of a tally, or raise the problem that it may not be shown."""
         if epoch not in kept.epochs:
-            raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
+            raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch with this name")
         if segment is not None:
             place = place_of(segment, kept.segments)
             if place is None:
                 raise ProblemError(
-                    Problem.UNKNOWN_SEGMENT, "the survey declares no segment of this name"
+                    Problem.UNKNOWN_SEGMENT, "the survey has no segment with this name"
                 )
             segment = kept.segments[place]
         fingerprint, minimum = kept.stored.fingerprint, kept.stored.minimum
@@ -349,12 +349,11 @@ class Results:
         if look is None and rests(kept.epochs[epoch], self._clock(), answers=answers):
             raise ProblemError(
                 Problem.NOT_WHILE_OPEN,
-                "no first look is taken before the epoch has opened, in the last tenth of its time "
-                "and in its grace. Its results come when it has closed"
+                "no first look is taken before the epoch opens, during its last tenth or in "
+                "its grace period. Results come after it has closed"
                 if answers == "fresh"
-                else "devices send reports about the same answer in every epoch of this survey, so "
-                "nothing is shown of an epoch that takes reports. Its results come when it has "
-                "closed",
+                else "devices report the same answer in every epoch of this survey, so nothing "
+                "is shown while an epoch takes reports. Results come after it has closed",
                 more={"minimum": minimum},
             )
         if look is None or look.total < minimum:
@@ -396,7 +395,7 @@ class Results:
                 case RefusedOrder(reason):
                     raise ProblemError(Problem.CANNOT_BE_SAID, reason)
                 case Defect(kind, place):
-                    raise RuntimeError(f"a decode ended in {kind} at {place}")
+                    raise RuntimeError(f"decoding ended in {kind} at {place}")
                 case _:
                     raise RuntimeError("the decoding process asks for what it was given")
 
@@ -413,11 +412,12 @@ class LookDocument(TypedDict):
     complete: Annotated[
         bool,
         Meta(
-            description="Whether it includes all reports. If false in the final look, the last few "
-            "reports are left out."
+            description="Whether it includes all reports. If it is false in the final look, the "
+            "last "
+            "few reports are left out."
         ),
     ]
-    next: Annotated[str | None, Meta(description="Time of the next one, in words. null: final.")]
+    next: Annotated[str | None, Meta(description="Time of the next look, in words. null: final.")]
 
 
 def look_document(look: Look, kept: KeptSurvey, epoch: str, *, now: float) -> LookDocument:
@@ -444,8 +444,8 @@ def _next(kept: KeptSurvey, epoch: str, now: float) -> str:
     if kept.segments:
         least = max(minimum, kept.survey.segment_minimum)
         more += (
-            f" with {count_text(least)} more or none in each segment, "
-            "or after the reports have doubled"
+            f" with {count_text(least)} more or none in each segment, or after the number of "
+            "reports has doubled"
         )
     end = last_look(stored)
     until = "" if end is None else f" (until {to_text(end)})"
@@ -455,7 +455,7 @@ def _next(kept: KeptSurvey, epoch: str, now: float) -> str:
 def _too_few(minimum: int) -> ProblemError:
     return ProblemError(
         Problem.TOO_FEW,
-        f"nothing is shown of fewer than {count_text(minimum)} reports",
+        f"nothing is shown for fewer than {count_text(minimum)} reports",
         more={"minimum": minimum},
     )
 
@@ -463,8 +463,8 @@ def _too_few(minimum: int) -> ProblemError:
 def _beside_few(minimum: int) -> ProblemError:
     return ProblemError(
         Problem.TOO_FEW,
-        f"this segment is hidden, though {count_text(minimum)} reports or more came. Otherwise the "
-        "sum and the last look would reveal a group of too few",
+        f"this segment is hidden although it has {count_text(minimum)} reports or more. "
+        "Otherwise, the sum and the last look would reveal a group that is too small",
         more={"minimum": minimum},
     )
 

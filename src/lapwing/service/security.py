@@ -57,8 +57,9 @@ def check_token(token: str, *, name: str) -> str:
     """
     if not token.startswith(ROLE_PREFIX) or not _TOKEN.fullmatch(token):
         raise ArgumentError(
-            f"{name} must be {ROLE_PREFIX} and 43 letters and digits of base64url. It is not. "
-            "Make one with: python -c \"import secrets. print('lwa_' + secrets.token_urlsafe(32))\""
+            f"{name} must be {ROLE_PREFIX} followed by 43 base64url characters, but it is not. "
+            "Make one with: python -c \"import secrets. print('lwa_' + "
+            'secrets.token_urlsafe(32))"'
         )
     return token
 

@@ -92,12 +92,12 @@ _waiting_at: WeakKeyDictionary[ServerState, dict[Connection, None]] = WeakKeyDic
 
 _LONG_HEADERS = ProblemError(
     Problem.HEADERS_TOO_LARGE,
-    f"a request may have {HEADER_LINES} header lines of {HEADER_BYTES} bytes together",
+    f"a request may have {HEADER_LINES} header lines with {HEADER_BYTES} bytes in total",
 )
 
 _SMALL_PIECES = ProblemError(
     Problem.MALFORMED_REQUEST,
-    f"the pieces of a body must have {PIECE_BYTES} bytes on average. Send it at once",
+    f"the pieces of a body must have at least {PIECE_BYTES} bytes on average. Send it in one piece",
 )
 
 
@@ -428,7 +428,7 @@ def _listener(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         used = error.errno == errno.EADDRINUSE
-        advice = ". Stop the program that listens there, or choose another --port" if used else ""
+        advice = ". Stop the program that uses this port, or choose another --port" if used else ""
         raise OSError(error.errno, f"{error.strerror}{advice}", f"{host}:{port}") from None
     listener.setblocking(False)
     return listener

@@ -44,40 +44,43 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Parameters
     ----------
     database : str
-        The path of an SQLite file, or ``postgresql://...``. The folder of the default is made.
+        Path of an SQLite file, or ``postgresql://...``. The folder of the default is created.
     host : str
         The address to listen on.
     port : int
-        0 takes any free one, which is printed.
+        The port to listen on. With 0, any free port is used and printed.
     admin_token_file, analyst_token_file, monitor_token_file : str, optional
-        A file that holds the token of the role, and nothing else.
+        A file that contains only the token of the role.
     largest_body : int
-        Bytes of the largest body that is read. The same at all collectors of a database.
+        Size of the largest request body, in bytes. It must be the same for all collectors of a
+        database.
     body_seconds : float
-        How long a body may take to arrive, from its first byte to its last.
+        How long a request body may take to arrive, from its first byte to its last.
     receiving_bytes : int
-        Bytes of bodies that may be on their way or being read at once. More are told to retry
-        later.
+        Total size of the request bodies that may be received at once, in bytes. Further requests
+        are told to retry later.
     waiting_uploads : int
         How many uploads may wait for the disk. Further ones are told to retry later.
     connections : int
-        How many connections are served at once. Near it, those that have waited longest for a
-        request are closed.
+        How many connections are served at once. Near this limit, the connections that have waited
+        longest for a request are closed.
     retry_seconds : int
-        The wait that a busy collector tells a device.
+        How long a busy collector asks a device to wait.
     decoders : int
-        Processes that decode, in addition to the one that receives.
+        Number of processes that decode, in addition to the one that receives.
     decode_seconds : float
-        How long a decode may take before its process is ended. Its survey rests as long.
+        How long a decode may take before its process is ended. The survey is then not decoded
+        again for the same time.
     kept_results : int
-        Decoded results that are kept.
+        Number of decoded results that are kept.
     stop_seconds : float
-        How long a stopping collector waits for requests that it has begun to read.
+        When the collector stops, how long it waits for requests that it has begun to read.
     secure_cookies : bool
-        Whether the pages' cookie is for HTTPS only: true behind a proxy that ends TLS.
+        Whether the pages' cookie is for HTTPS only. Set it to true behind a proxy that terminates
+        TLS.
     open_counters : bool
-        Whether everybody who reaches the port may read what ``/metrics`` tells an analyst, without
-        a token.
+        Whether everybody who reaches the port may read without a token what ``/metrics`` shows an
+        analyst.
     """
 
     database: str = DATABASE
@@ -146,7 +149,7 @@ def read_settings(
             origin = f"--{key}"
         elif key in by_variable:
             origin = f"{PREFIX}{key.upper()}"
-        raise ArgumentError(f"{origin} is not a legal setting: {reason}") from None
+        raise ArgumentError(f"{origin} is not a valid setting: {reason}") from None
     if "://" not in settings.database:
         path = Path(settings.database).expanduser().absolute()
         settings = msgspec.structs.replace(settings, database=str(path))
@@ -167,8 +170,9 @@ def _from_file(path: Path) -> dict[str, Any]:
     for key in found:
         if key in SECRETS:
             raise FormatError(
-                f"{path.name} must hold no secret. It has {key}. Set {PREFIX}{key.upper()}, or put "
-                f"the token into a file of its own and name it as {key}_file"
+                f"{path.name} must contain no secret, but it has {key}. Set "
+                f"{PREFIX}{key.upper()}, or put the token into a separate file and name that "
+                f"file as {key}_file"
             )
         if key not in known:
             raise FormatError(
@@ -201,7 +205,7 @@ def _read_secrets(settings: Settings, secrets: Mapping[str, str]) -> Secrets:
     for key in SECRETS:
         name = getattr(settings, f"{key}_file")
         if name is not None and key in secrets:
-            raise ArgumentError(f"give {key} by the environment or by a file, not by both")
+            raise ArgumentError(f"give {key} in the environment or in a file, not in both")
         # A file made by an editor, or by `echo`, ends in a newline.
         found[key] = secrets.get(key) if name is None else Path(name).read_text("utf-8").strip()
     return Secrets(**found)
@@ -216,8 +220,8 @@ def _refuse_password(database: Any) -> None:
         return  # whoever opens it says what is wrong
     if password:
         raise ArgumentError(
-            "the address of a database must hold no password where others can read it. Set "
-            f"{PREFIX}DATABASE, PGPASSWORD, or use a password file (PGPASSFILE)"
+            "the address of a database must contain no password, because others could read it. "
+            f"Set {PREFIX}DATABASE, PGPASSWORD, or use a password file (PGPASSFILE)"
         )
 
 

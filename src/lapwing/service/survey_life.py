@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, TypedDict, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
+from lapwing.decoders.empirical_bayes.log_density_prior import cells_in_time
 from lapwing.documents import canonical, describe_value
 from lapwing.errors import (
     ArgumentError,
@@ -25,7 +26,6 @@ from lapwing.errors import (
     NotStoredError,
     StoreError,
 )
-from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.protocol.messages.problems import Problem
@@ -78,8 +78,8 @@ def to_timestamp(text: object, *, name: str) -> int | None:
         moment = None
     if moment is None or moment.tzinfo is None:
         raise ArgumentError(
-            f'{name} must be a time such as "2026-12-01T00:00:00Z", or null for by hand, got '
-            f"{describe_value(text)}"
+            f'{name} must be a time such as "2026-12-01T00:00:00Z", or null (only manually), '
+            f"got {describe_value(text)}"
         )
     try:
         seconds = int(moment.timestamp())
@@ -112,15 +112,12 @@ LONGEST_RETENTION = 36_525
 
 USUAL_MINIMUM = 1000
 
-MOST_PAIR_CELLS = 260**2
-"""Cells of two attributes that are decoded in time: 256 x 256 bins, with those outside."""
-
 
 class EpochPlan(Body):
     """When an epoch opens and closes. Null is by hand."""
 
-    opens: Annotated[Moment | None, Meta(description="null: by hand.")] = None
-    closes: Annotated[Moment | None, Meta(description="null: by hand.")] = None
+    opens: Annotated[Moment | None, Meta(description="null: only manually.")] = None
+    closes: Annotated[Moment | None, Meta(description="null: only manually.")] = None
     grace_seconds: Annotated[int, Meta(ge=0, le=LONGEST_GRACE)] = 0
 
 
@@ -138,7 +135,7 @@ class NewSurvey(Body):
 
     alternative: ClassVar[Mapping[str, Any]] = {
         "type": "object",
-        "description": "The document alone: the terms are the defaults.",
+        "description": "Only the document: the terms are the defaults.",
         "properties": {"format": {"const": FORMAT}},
         "required": ["format"],
     }
@@ -169,7 +166,9 @@ class EpochDocument(TypedDict):
     closes: Moment | None
     grace_until: Moment | None
     state: EpochState
-    text: Annotated[Fingerprint, Meta(description="Fingerprint of the text that people see in it.")]
+    text: Annotated[
+        Fingerprint, Meta(description="Fingerprint of the text that people see in this epoch.")
+    ]
 
 
 def epoch_document(epoch: StoredEpoch, kept: KeptSurvey) -> EpochDocument:
@@ -241,14 +240,14 @@ class SurveyLife:
         """Return a survey, or raise the problem that there is none."""
         kept = self._catalog.get(fingerprint)
         if kept is None:
-            raise ProblemError(Problem.UNKNOWN_SURVEY, "there is no survey of this fingerprint")
+            raise ProblemError(Problem.UNKNOWN_SURVEY, "there is no survey with this fingerprint")
         return kept
 
     def epoch(self, fingerprint: str, name: str) -> StoredEpoch:
         """Return an epoch, or raise the problem that there is none."""
         found = self.survey(fingerprint).epochs.get(name)
         if found is None:
-            raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
+            raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch with this name")
         return found
 
     async def create(self, fingerprint: str, sent: NewSurvey) -> bool:
@@ -290,7 +289,7 @@ class SurveyLife:
         now = self._clock()
         epoch = replace(epoch, opens=int(now) if epoch.opens is None else epoch.opens)
         if epoch.closes is not None and epoch.closes <= now:
-            raise malformed("closes must be a time in the future. This one has passed")
+            raise malformed("closes must be a time in the future, but this one has passed")
         epoch = replace(epoch, state=state_at(epoch, now))
         async with self._turn:
             kept = self._catalog.get(fingerprint)
@@ -314,9 +313,9 @@ class SurveyLife:
             if other.survey.name == name and other.stored.state != "retired":
                 raise ProblemError(
                     Problem.EXISTS,
-                    "a survey of this name already exists with another fingerprint, "
-                    f"{other.stored.fingerprint[:12]}. Give the new survey another name, or retire "
-                    "the other one",
+                    "a survey with this name already exists with another fingerprint, "
+                    f"{other.stored.fingerprint[:12]}. Give the new survey another name, or "
+                    "retire the other one",
                 )
 
     async def publish(self, fingerprint: str) -> None:
@@ -365,7 +364,9 @@ class SurveyLife:
         async with self._turn:
             before = self.survey(fingerprint).epochs.get(name)
             if before is not None and before.state == "closed":
-                raise ProblemError(Problem.STATE, "a closed epoch stays as it is. Plan another one")
+                raise ProblemError(
+                    Problem.STATE, "a closed epoch cannot be changed. Plan another one"
+                )
             new = await self._change(
                 "epoch planned",
                 lambda: self._put(fingerprint, epoch),
@@ -392,7 +393,7 @@ class SurveyLife:
             now = int(self._clock())
             if epoch.closes is not None and epoch.closes <= now:
                 raise ProblemError(
-                    Problem.STATE, "the closing time of the epoch is past. Plan another one"
+                    Problem.STATE, "the epoch's closing time has passed. Plan another one"
                 )
             if epoch.state == "planned":
 
@@ -522,17 +523,20 @@ def _planned(name: str, plan: EpochPlan) -> StoredEpoch:
     except ArgumentError as error:
         raise malformed(str(error)) from None
     if opens is not None and closes is not None and closes <= opens:
-        raise malformed("closes must be after opens. It is not")
+        raise malformed("closes must be after opens")
     return StoredEpoch(name, "planned", opens, closes, plan.grace_seconds)
 
 
-def _check_pair(domain: Domain) -> None:
+def _check_pair(randomizer: Any) -> None:
     """Refuse a survey of pairs whose decode would take too long, before anybody answers it."""
-    if domain.name == Product.name and domain.size > MOST_PAIR_CELLS:
+    if not isinstance(randomizer.domain, Product):
+        return
+    cells, epsilon = randomizer.domain.size, float(randomizer.epsilon)
+    if cells > (most := cells_in_time(epsilon)):
         raise ProblemError(
             Problem.SURVEY_REFUSED,
-            f"a collector decodes surveys of two attributes with at most {MOST_PAIR_CELLS:,} "
-            f"cells, but this one has {domain.size:,}. Use fewer bins",
+            f"at epsilon {epsilon:g} a collector decodes surveys of two attributes with at most "
+            f"{most:,} cells, but this one has {cells:,}. Use fewer bins",
         )
 
 
@@ -556,11 +560,11 @@ def _stored(fingerprint: str, sent: NewSurvey, *, own: StoredSurvey | None = Non
         written = canonical(survey.to_document())
     except (FormatError, LapwingError) as error:
         raise ProblemError(Problem.SURVEY_REFUSED, str(error)) from None
-    _check_pair(survey.randomizer.domain)
+    _check_pair(survey.randomizer)
     if survey.fingerprint != fingerprint:
         raise ProblemError(
             Problem.SURVEY_REFUSED,
-            "the survey's fingerprint must be that of the address. It is another one",
+            "the survey's fingerprint must match the address, but it does not",
         )
     terms = own or StoredSurvey(fingerprint, written, minimum=USUAL_MINIMUM)
     days = terms.retention_days if sent.retention_days is UNSET else sent.retention_days

@@ -62,7 +62,7 @@ class CountDocument(TypedDict):
     """A number of reports."""
 
     reports: Annotated[int | None, Meta(description="null: too few to be shown.")]
-    reports_text: Annotated[str, Meta(description="The number, or why it is not shown.")]
+    reports_text: Annotated[str, Meta(description="The number, or why it is hidden.")]
 
 
 class SegmentCount(CountDocument):

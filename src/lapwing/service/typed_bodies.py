@@ -78,7 +78,7 @@ def read_query(pairs: list[tuple[str, str]], kind: type[Kind]) -> Kind:
     several = {field.name for field in msgspec.structs.fields(kind) if field.default == ()}
     once = [key for key in keys if key not in several]
     if len(set(once)) != len(once):
-        raise malformed("the query names a key twice. Send each key once")
+        raise malformed("the query has a key twice. Send each key once")
     lists = {key: [value for name, value in pairs if name == key] for key in several}
     try:
         return msgspec.convert({**dict(pairs), **lists}, kind, strict=False)

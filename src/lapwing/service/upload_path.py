@@ -125,28 +125,31 @@ _JSON = JSON_MEDIA_TYPE.encode()
 _TYPE_JSON = (b"content-type", b"application/json")
 
 _DETAILS = {
-    Problem.CHANGED: "an id stands for one batch. Send a retry with the same bytes, and another "
-    "batch under an id of its own",
-    Problem.OTHER_TEXT: "the epoch asks people another text than the one that the upload names. "
+    Problem.CHANGED: "an id stands for one batch. Retry with the same bytes, and send another "
+    "batch under "
+    "its own id",
+    Problem.OTHER_TEXT: "the epoch asks people a different text from the one the upload names. "
     "Drop the batch",
     Problem.DAMAGED: "the checksum of the batch is wrong. Keep the batch, and send it again",
-    Problem.UNKNOWN_SURVEY: "the collector has no survey of this fingerprint. Keep the batch: the "
-    "survey may be added",
-    Problem.UNKNOWN_EPOCH: "the survey has no epoch of this name. Keep the batch: it may be added",
+    Problem.UNKNOWN_SURVEY: "the collector has no survey with this fingerprint. Keep the batch: "
+    "the survey may be "
+    "added",
+    Problem.UNKNOWN_EPOCH: "the survey has no epoch with this name. Keep the batch: it may be "
+    "added",
     Problem.SURVEY_DELETED: "the survey was deleted. Drop the batch",
     Problem.EPOCH_DELETED: "the epoch was deleted. Drop the batch",
-    Problem.NOT_OPEN: "the epoch takes reports when it opens. Send the same bytes then",
+    Problem.NOT_OPEN: "the epoch has not opened. Send the same bytes when it opens",
     Problem.CLOSED: "the epoch takes no more reports. Drop the batch",
-    Problem.UPLOAD_TOKEN_NEEDED: "the upload token is none of this survey's",
-    Problem.UPLOAD_TOKEN_USED: "an upload token is good for one batch, which may be repeated",
-    Problem.REFUSED: "no report of the batch was counted. They must be made by the survey's own "
-    "randomizer",
+    Problem.UPLOAD_TOKEN_NEEDED: "the upload token does not belong to this survey",
+    Problem.UPLOAD_TOKEN_USED: "an upload token is valid for one batch, which may be sent again",
+    Problem.REFUSED: "no report of the batch was counted. Reports must come from the survey's "
+    "own randomizer",
 }
 
 
 _PAST = (
-    "the epoch's end is past by the collector's clock, which is looked at once more before the "
-    "epoch closes. Keep the batch, and send it again"
+    "by the collector's clock the epoch has ended, but it has not closed yet. Keep the batch, "
+    "and send it again"
 )
 
 
@@ -278,7 +281,7 @@ class UploadPath:
             kept = await self._place_again(address, text, batch_id, problem)
         if batch_id is None:
             raise ProblemError(
-                Problem.MALFORMED, "the id of a batch must be 32 hex digits in lower case"
+                Problem.MALFORMED, "the id of a batch must be 32 lowercase hex digits"
             )
         token = media_type = None
         headers = scope["headers"]
@@ -316,8 +319,8 @@ class UploadPath:
         if token_hash is not None and batch.reports > 1:
             raise ProblemError(
                 Problem.REFUSED,
-                "an upload token stands for one person, so its batch must hold one report, got "
-                f"{batch.reports}",
+                "an upload token stands for one person, so its batch must contain one report, "
+                f"got {batch.reports}",
             )
         upload = Upload(address.survey, address.epoch, batch_id, batch, token_hash)
         try:
@@ -404,7 +407,7 @@ def _invited(header: bytes | None) -> bytes:
     if token is None:
         raise ProblemError(
             Problem.UPLOAD_TOKEN_NEEDED,
-            "this survey takes reports of invited devices only. Send an upload token as "
+            "this survey takes reports from invited devices only. Send an upload token as "
             "Authorization: Bearer lwu_...",
         )
     return hash_of(token)
@@ -451,7 +454,7 @@ def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
     if batch.survey != survey:
         raise ProblemError(
             Problem.MALFORMED,
-            "the survey of the batch differs from that of its address. Send it to its own",
+            "the survey of the batch differs from that of the address. Send it to its own address",
         )
     return batch
 

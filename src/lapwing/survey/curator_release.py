@@ -139,7 +139,7 @@ def release(
     40
     """
     if isinstance(values, ExactCounts) and (unit is not None or most is not None):
-        raise ArgumentError("exact counts already have a unit. Leave unit and most out")
+        raise ArgumentError("exact counts already have a unit. Leave out unit and most")
     whose = values.unit if isinstance(values, ExactCounts) else unit_named(unit, most)
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho, unit=whose)
     note = ""
@@ -151,7 +151,7 @@ def release(
         note = f"{advice_on(domain)} {note}".strip()
     if isinstance(values, ExactCounts):
         if domain is not None and domain.for_curator() != values.domain:
-            raise MismatchError("the domain is not that of the exact counts. Leave it out")
+            raise MismatchError("the domain differs from that of the exact counts. Leave it out")
         curated = values.domain
     elif domain is None:
         raise ArgumentError(
@@ -165,7 +165,7 @@ def release(
     planned: PlannedRelease | PlannedAnswers
     if questions is None:
         if shares is not None:
-            raise ArgumentError("shares belong to questions. Leave them out, or give questions")
+            raise ArgumentError("shares are for questions. Leave them out, or pass questions")
         counted, planned = curated, planned_release(curated, promise, composed=composed, **how)
     else:
         planned = planned_answers(
@@ -187,7 +187,7 @@ def _check_segments(
     """Raise ArgumentError unless there are segments of people where there is a list of them."""
     if isinstance(values, ExactCounts):
         if by is not None or segments is not None:
-            raise ArgumentError("exact counts already have segments. Leave by and segments out")
+            raise ArgumentError("exact counts already have segments. Leave out by and segments")
     elif (by is not None) != isinstance(domain, Segmented):
         raise ArgumentError(
             "by and segments belong together: the segment of each person, and the public list"

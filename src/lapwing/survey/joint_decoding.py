@@ -97,7 +97,7 @@ def decode_together(
     _check_domains(read)
     there = [one for one in read if one[2].total > 0]
     if not there:
-        raise TallyError("there is nothing to decode: the tallies hold no reports")
+        raise TallyError("there is nothing to decode: the tallies have no reports")
     _check_different(there, allow_equal)
     merged = _merged([(channel, counts) for _, channel, counts in there])
     channel, counts = merged[0] if len(merged) == 1 else joined(merged)
@@ -158,8 +158,8 @@ def _read(one: Any, number: int) -> tuple[Survey, Channel, CountTally]:
     survey.check(tally)
     if survey.answers != "fresh":
         raise ArgumentError(
-            f"survey {number} has memoized reports: a person who answers again sends the same "
-            f"randomness, which must not be counted twice. Decode it on its own"
+            f"survey {number} has memoized reports. A person who answers again sends the same "
+            "randomness, which must not be counted twice. Decode it on its own"
         )
     channel, counts = channel_and_counts(survey, tally)
     if counts.total:
@@ -172,8 +172,7 @@ def _check_domains(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
     for number, (_, channel, _) in enumerate(read[1:], start=2):
         if channel.domain.to_document() != first:
             raise MismatchError(
-                f"survey {number} has another domain than survey 1. One distribution has one "
-                "domain, so decode them separately"
+                f"survey {number} and survey 1 have different domains. Decode them separately"
             )
 
 
@@ -190,8 +189,8 @@ def _check_different(
             same = any(counts is one or counts.ids & one.ids for one in earlier)
             if same or not equal_by_chance(counts, len(read), channel):
                 raise MismatchError(
-                    "the same tally is given twice, and its people would count double. Give it "
-                    f"once. If its reports do differ, say allow_equal=[{place}]"
+                    "the same tally is given twice, so its people would count twice. Give it "
+                    f"once. If its reports do differ, pass allow_equal=[{place}]"
                 )
         marks.setdefault(counts.survey, place)
 

@@ -116,7 +116,7 @@ def read_counts(
         raise ArgumentError("noise", f"must be one of {', '.join(NOISES)}", repr(noise))
     exact = exact_number(scale, name="scale")
     if not LEAST_SCALE <= exact <= LARGEST_STATED:
-        advice = "Give it in people, as the standard deviation or as b of Laplace noise"
+        advice = "Give it in people: the standard deviation, or the scale b of Laplace noise"
         raise ArgumentError("scale", "must be from 0.01 to 2^28", str(scale), advice)
     numbers = _numbers(counts)
     domain, numbers = _read_domain(edges_or_labels, numbers)
@@ -166,7 +166,7 @@ def _read_domain(given: Any, numbers: Numbers) -> tuple[Domain, Numbers]:
                 "edges_or_labels",
                 "must be an Interval, Integers or Categories",
                 kind_of(given),
-                "Read the table of each segment or attribute on its own",
+                "Read the table of each segment or attribute separately",
             )
         domain: Domain = given
     else:
@@ -198,7 +198,7 @@ def _promise(guarantee: Guarantee | Promise | None, noise: str, scale: Fraction)
         if scale < Fraction(1, 24):
             raise ArgumentError(
                 "guarantee",
-                "must be given for noise of a scale below 1/24",
+                "must be given for a noise scale below 1/24",
                 "none",
                 'Pass lw.Guarantee(epsilon, delta, "add-or-remove-one", "central")',
             )
@@ -229,8 +229,8 @@ def warn_of_altered(counts: Numbers, noise: StatedNoise, scale: float) -> None:
     continuous = not noise.startswith("discrete")
     if continuous and (counts == np.rint(counts)).all():
         warnings.warn(
-            f"all counts are whole numbers, and {noise} noise is continuous: their maker rounded "
-            f"them, or the noise is discrete. Pass the counts as they were drawn, or "
+            f"all counts are whole numbers, but {noise} noise is continuous, so they were "
+            "rounded or the noise is discrete. Pass the counts as they were drawn, or "
             f"noise='discrete-{noise}'",
             AlteredCountsWarning,
             stacklevel=callers_level(),
@@ -241,9 +241,9 @@ def warn_of_altered(counts: Numbers, noise: StatedNoise, scale: float) -> None:
         return
     if continuous or clipping_chance(counts, noise, scale) < _CHANCE:
         warnings.warn(
-            f"no count is below zero, and {zeros} are zero: their maker clipped the counts. "
-            "Estimates are biased upwards where there are few people, and intervals do not hold. "
-            "Pass the counts as they were drawn",
+            f"no count is below zero and {zeros} are zero, so the counts were clipped. "
+            "Estimates are biased upward where there are few people, and intervals are not "
+            "valid. Pass the counts as they were drawn",
             AlteredCountsWarning,
             stacklevel=callers_level(),
         )

@@ -75,7 +75,9 @@ def person_ledger(asked: Sequence[Participation], budget: Guarantee) -> Ledger:
     known: set[str] = set()
     for one in asked:
         if one.survey.fingerprint in known:
-            raise ArgumentError(f"{one.survey.name!r} is named twice. Say how many rounds it has")
+            raise ArgumentError(
+                f"{one.survey.name!r} is named twice. Name it once, with its number of rounds"
+            )
         known.add(one.survey.fingerprint)
         times = "once" if one.rounds == 1 else f"{one.rounds} times"
         ledger = ledger.spend(f"{one.survey.name} ({times})", one.cost)
@@ -120,17 +122,15 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
     spent = ledger.spent
     assert spent is not None
     factor = _factor(spent.epsilon)
-    odds = (
-        "without a bound that protects" if factor is None else f"by at most a factor {factor:.3g}"
-    )
+    odds = "without a meaningful bound" if factor is None else f"by at most a factor {factor:.3g}"
     told = [
-        "Your answers are randomized on your own device before they leave it. Nobody receives what "
-        "you hold, not even the collector.",
+        "Your answers are randomized on your own device before they leave it. Nobody receives "
+        "your true answers, not even the collector.",
         "Together, the reports from your device to the surveys listed here change the odds of any "
         f"guess about you {odds}. This holds whatever else is known about you, and however the "
         "reports are analyzed.",
-        f"The most that may be asked of you is epsilon {float(ledger.budget.epsilon):g}. The "
-        f"surveys listed here use {float(spent.epsilon):g} of it.",
+        f"The most that you may be asked to spend is epsilon {float(ledger.budget.epsilon):g}. "
+        f"The surveys listed here use {float(spent.epsilon):g} of it.",
     ]
     lifetimes = [
         f"{one.survey.name} {float(one.survey.guarantee.lifetime):g}"
@@ -140,9 +140,10 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
     kept = [one.survey.name for one in asked if one.survey.answers == "remembered report"]
     if kept:
         told.append(
-            f"Your device answers these once and keeps the report: {', '.join(kept)}. It sends the "
-            "same report whenever they are asked, whatever your answer becomes. Further reports "
-            "tell nothing more about it. An observer can see that they are one person's."
+            f"Your device answers these once and keeps the report: {', '.join(kept)}. It sends "
+            "the same report whenever they are asked, even if your answer changes. Further "
+            "reports reveal nothing more about it. An observer can see that they come from one "
+            "person."
         )
     if lifetimes:
         told.append(
@@ -153,7 +154,7 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
         )
     if kept or lifetimes:
         told.append(
-            "If you set your device to refuse a changed answer, it stops sending when your answer "
+            "If your device refuses changed answers, it stops sending when your answer "
             "changes. The factor above does not cover this silence."
         )
     told.append(
@@ -183,12 +184,10 @@ def statement_markdown(asked: Sequence[Participation], ledger: Ledger) -> str:
         f"| {level_text(prior)} | {belief_text(prior, float(spent.epsilon))} |" for prior in PRIORS
     )
     return (
-        f"# What your reports can tell\n\n{sentences}\n\n"
-        "All these reports together can raise an observer's belief in a statement about you at "
-        "most this far:\n\n"
-        f"| belief before | belief after, at most |\n|---|---|\n{beliefs}\n\n"
-        "| survey | reports | epsilon of one | epsilon of all |\n|---|---|---|---|\n"
-        f"{rows}\n{notices}"
+        f"# What your reports can reveal\n\n{sentences}\n\nAll these reports together can raise "
+        "an observer's belief in a statement about you at most this far:\n\n| belief before | "
+        f"belief after, at most |\n|---|---|\n{beliefs}\n\n| survey | reports | epsilon of one "
+        f"| epsilon of all |\n|---|---|---|---|\n{rows}\n{notices}"
     )
 
 

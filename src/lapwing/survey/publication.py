@@ -75,13 +75,7 @@ class Publication(Stored):
     _name: ClassVar = "a release"
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: that of the release, from which the distribution follows.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form: that of the release, from which the distribution follows."""
         return self.release.to_document()
 
     @classmethod
@@ -115,8 +109,8 @@ class Publication(Stored):
             result = replace(result, provenance=result.provenance | chosen)
         if self.guarantee.unit is not None and all_noise(result):
             warnings.warn(
-                f"{ALL_NOISE}. The noise is as large as what was counted. A smaller `most`, a "
-                "larger epsilon or more rows would tell more",
+                f"{ALL_NOISE}. The noise is as large as the counts. Use a smaller `most`, a "
+                "larger epsilon or more rows",
                 WeakAnswerWarning,
                 stacklevel=3,
             )
@@ -298,7 +292,7 @@ def planned_release(
     if mechanism is None:
         chosen, choice = mechanism_choice(domain, promise, expected=expected, composed=composed)
     elif expected is not None:
-        raise ArgumentError("expected chooses the mechanism. Leave it out, or mechanism")
+        raise ArgumentError("expected chooses the mechanism. Leave out expected or mechanism")
     else:
         chosen = MECHANISMS.resolve(mechanism)
     return PlannedRelease(chosen, promise, checked_loss(chosen, domain, promise), choice)
@@ -314,7 +308,7 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
     """
     if domain.ordered and domain.left.size < 2:
         raise ArgumentError(
-            "a distribution function needs at least two symbols, besides the missing one. Use a "
+            "a distribution function needs at least two bins, besides missing values. Use a "
             "domain with more bins"
         )
     check_unit(mechanism, promise)
@@ -323,7 +317,7 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
     if not promise.allows(loss):
         raise PrivacyError(
             f"{mechanism.name} would cost more than the privacy parameters allow. Nothing was "
-            f"drawn or paid"
+            "drawn or charged"
         )
     promise.guarantee(loss)  # refused where no epsilon states it
     return loss
@@ -337,8 +331,8 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
     most = mechanism.most_people
     if summary.people > most:
         raise ArgumentError(
-            f"{mechanism.name} adds exactly up to {most} people, got {summary.people}. Release "
-            "parts of them, or use prefix sums"
+            f"{mechanism.name} adds exactly for up to {most} people, got {summary.people}. "
+            "Release them in parts, or use prefix sums"
         )
 
 

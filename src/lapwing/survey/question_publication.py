@@ -85,8 +85,8 @@ class QuestionPublication(Publication):
         if self.release.curve is None:
             asked = ", ".join(f"'{each}'" for each in self.release.questions)
             raise ArgumentError(
-                f"this release has no curve. It answers {asked}: use answer(). For a distribution "
-                "ask 'curve' also"
+                f"this release has no curve. It answers {asked}: use answer(). For a "
+                "distribution, also ask 'curve'"
             )
         return Publication(self.release.curve, choice=self.choice)
 
@@ -169,6 +169,7 @@ class QuestionPublication(Publication):
         level: float = LEVEL,
         questions: Sequence[Question | str] | None = None,
         segment: str | int | None = None,
+        target: Target = "empirical",
     ) -> list[dict[str, Any]]:
         """Return a row for each number that was asked, without those of the curve.
 
@@ -180,6 +181,8 @@ class QuestionPublication(Publication):
             Questions to answer. Default: all that were asked, but the curve.
         segment : str or int, optional
             One segment. Default: each of them.
+        target : {"empirical", "population"}
+            As for :meth:`answer`.
 
         Returns
         -------
@@ -190,7 +193,8 @@ class QuestionPublication(Publication):
         rows = []
         asked = questions or [part.question for part in self.release.parts]
         for name in self.segments() if segment is None else [segment]:
-            found = [self.answer(each, segment=name, level=level) for each in asked]
+            how = dict[str, Any](segment=name, level=level, target=target)
+            found = [self.answer(each, **how) for each in asked]
             named = {} if name is None else {"segment": name}
             domain = within(self.release.domain)
             lines = [line for each in answer_documents(found, domain) for line in each["lines"]]
@@ -205,11 +209,6 @@ class QuestionPublication(Publication):
         ----------
         **options : object
             `level`, as for :meth:`answers`, and `title`.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Figure with the picture.
         """
         title = options.pop("title", None) or str(self.guarantee)
         unit = within(self.release.domain).unit
@@ -285,7 +284,7 @@ class PlannedAnswers:
         keep: Stores the release while its payment is open.
         """
         if summary.unit != self.promise.unit:
-            raise PrivacyError("the exact counts have another unit than the privacy guarantee")
+            raise PrivacyError("the exact counts and the privacy guarantee have different units")
         self.draws.check(summary.domain)
         people = summary.people if self.promise.shows_people else None
         warn_of_parameters(self.promise, self.guarantee.epsilon, people, stacklevel=4)
@@ -323,9 +322,7 @@ def planned_answers(
     asked = read_questions(questions)
     budget = budget_shares(asked, shares)
     if len(budget) == 1 and Curve() in budget:
-        raise ArgumentError(
-            "the curve alone is released without questions. Leave the questions out"
-        )
+        raise ArgumentError("leave out the questions to release the curve alone")
     curve = None
     whole = budget.pop(Curve(), None)
     draws = QuestionDraws(domain, promise, budget)
@@ -333,7 +330,7 @@ def planned_answers(
         of_curve = share_of(draws.shared, whole)
         curve = planned_release(domain, of_curve, mechanism, expected=expected, composed=composed)
     elif mechanism is not None or expected is not None:
-        raise ArgumentError("mechanism and expected are for the curve, which is not asked")
+        raise ArgumentError("mechanism and expected are for the curve, which is not asked for")
     planned = PlannedAnswers(draws, promise, curve)
     planned.draws.check()
     if not promise.allows(planned.loss):

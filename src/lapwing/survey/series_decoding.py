@@ -177,7 +177,9 @@ def read_weeks(
         raise ArgumentError("a series needs at least one week in which somebody reported")
     unknown = [name for name in allow_equal if name not in called]
     if unknown:
-        raise ArgumentError("allow_equal", f"must name weeks, but {unknown[0]!r} is none of them")
+        raise ArgumentError(
+            "allow_equal", f"must name weeks, but {unknown[0]!r} is not one of them"
+        )
     seen: dict[Any, str] = {}
     known_ids: dict[Any, str] = {}
     first = there[0]
@@ -190,7 +192,7 @@ def read_weeks(
         for each in (id(tally), *getattr(tally, "ids", ())):
             if each in known_ids:
                 raise MismatchError(
-                    f"week {week.name} is the same as week {known_ids[each]}. Give it once"
+                    f"week {week.name} is the same as week {known_ids[each]}. Give only one of them"
                 )
             known_ids[each] = week.name
         if week.identity in seen:
@@ -208,12 +210,12 @@ def check_copy(week: ReadWeek, earlier: str, weeks: int, *, allowed: bool) -> No
     Counts of different people may be equal by chance. A release is never made twice.
     """
     if isinstance(week.observed, Release):
-        raise MismatchError(f"weeks {earlier} and {week.name} hold the same release. Give it once")
+        raise MismatchError(f"weeks {earlier} and {week.name} are the same release. Give it once")
     if not allowed and not week.by_chance(weeks):
         raise MismatchError(
-            f"weeks {earlier} and {week.name} hold the same counts, which different people have "
-            "with a probability below 1e-6. Give each week once, and None where there are none. If "
-            f"their reports do differ, name {week.name} in allow_equal"
+            f"weeks {earlier} and {week.name} have the same counts, which happens by chance "
+            "with a probability below 1e-6. Give each week once, and None for a missing one. "
+            f"If their reports do differ, name {week.name} in allow_equal"
         )
 
 
@@ -234,8 +236,9 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     survey.check(tally)
     if survey.answers != "fresh":
         raise ArgumentError(
-            f"week {name} is of a survey with memoized reports, which show no changes. A person "
-            f"who answers again sends the same randomness. Decode one week on its own"
+            f"week {name} is from a survey with memoized reports, which show no changes, "
+            "because a person who answers again sends the same randomness. Decode one week on "
+            "its own"
         )
     domain = survey.randomizer.domain
     if tally.total == 0:
@@ -280,9 +283,9 @@ def _of_release(release: Release, name: str) -> ReadWeek:
         )
     if not release.mechanism.linear or release.mechanism.rounds > 1:
         raise UnsupportedChannelError(
-            f"week {name} is a release of {release.mechanism.name}, whose answers are not sums of "
-            "one week's counts with a known noise. A series takes those of prefix-sums, sum-tree, "
-            "histogram-query and label-counts"
+            f"week {name} is a release of {release.mechanism.name}, whose answers are not sums "
+            "of one week's counts with known noise. A series takes releases of prefix-sums, "
+            "sum-tree, histogram-query and label-counts"
         )
     release.mechanism.verify(release)
     parts = (*sorted(part.identifier for part in release.parts), *release.known_digests)
@@ -309,9 +312,9 @@ def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:
         apart = [key for key in other if one.get(key) != other[key]]
         differ = f" (its {' and '.join(apart)} differ{'s' if len(apart) == 1 else ''})"
         raise MismatchError(
-            f"all weeks of a series must be on one domain, and {names[0]} is on another than "
-            f"{names[1]}{differ if apart else ''}. Decode weeks before and after a change of "
-            f"the question separately"
+            f"all weeks of a series must have one domain, but {names[0]} and {names[1]} "
+            f"differ{differ if apart else ''}. Decode weeks before and after a change of the "
+            "question separately"
         )
 
 
@@ -320,13 +323,13 @@ def _check_size(domain: Domain, weeks: int) -> None:
     if domain.inside_size > LIMIT:
         raise UnsupportedChannelError(
             f"weeks of numbers are decoded together on at most {LIMIT:,} bins, got "
-            f"{domain.inside_size:,}. Decode each week on its own, or ask at fewer bins"
+            f"{domain.inside_size:,}. Decode each week on its own, or use fewer bins"
         )
     most = _CELLS // domain.size**2
     if weeks > most:
         raise UnsupportedChannelError(
-            f"at {domain.size} symbols at most {most} weeks are decoded together, got {weeks}. "
-            "Decode them in parts, or ask at fewer bins"
+            f"with {domain.size} bins or labels, at most {most} weeks can be decoded together, "
+            f"got {weeks}. Decode them in parts, or use fewer bins"
         )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
+from lapwing.docstrings import inherits
 from lapwing.documents import (
     Stored,
     describe_value,
@@ -91,9 +92,9 @@ _REMEMBERED = "remembered"
 _LARGEST_MINIMUM = 10**12
 
 _QUICKER = (
-    "Score your own list of values in seconds: "
-    "survey.decode(tally, decoder=lw.decoders.Candidates([...])). "
-    "Pass progress= or decoder=lw.decoders.ExhaustiveScan() to scan without this warning"
+    "To score your own list of values in seconds: survey.decode(tally, "
+    "decoder=lw.decoders.Candidates([...])). Pass progress= or "
+    "decoder=lw.decoders.ExhaustiveScan() to scan without this warning"
 )
 
 
@@ -193,7 +194,7 @@ class Survey(Stored):
         if not isinstance(self.name, str) or not 1 <= len(self.name) <= 200:
             raise ArgumentError("name", "must be a string of 1 to 200 characters")
         if not self.name.isprintable():
-            raise ArgumentError("name", "must hold printable characters only")
+            raise ArgumentError("name", "must contain printable characters only")
         if not RANDOMIZERS.knows(type(self.randomizer)):
             _take_recommendation(self)
         if len(self.questions):
@@ -207,7 +208,9 @@ class Survey(Stored):
         check_whole_field(self, "segment_minimum", low=1, high=_LARGEST_MINIMUM)
         if self.segment_minimum != MINIMUM and not self.segments:
             raise ArgumentError(
-                "segment_minimum", "goes with segments", advice="Name them, or leave it out"
+                "segment_minimum",
+                "is only for segments",
+                advice="Declare segments, or leave it out",
             )
         if type(self.remembered) is not bool:
             raise ArgumentError("remembered", "must be True or False", repr(self.remembered))
@@ -282,6 +285,7 @@ class Survey(Stored):
         lifetime = self.guarantee.lifetime
         return None if lifetime is None else replace(self.guarantee, epsilon=lifetime)
 
+    @inherits(Randomizer.randomize)
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value. Runs on the device. See the randomizer.
 
@@ -296,11 +300,6 @@ class Survey(Stored):
             Values of the domain, one for each person.
         rng : RandomSource, optional
             Default: the secure source. A seeded source is for tests only.
-
-        Returns
-        -------
-        Reports
-            Private reports in the order of the values.
 
         Warns
         -----
@@ -505,9 +504,9 @@ class Survey(Stored):
             check_reads(chosen)
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(
-                f"a scan of all {self.randomizer.domain.size:,} values takes hours. Score your own "
-                "list of values with decoder=lw.decoders.Candidates([...]), or ask for the scan "
-                "with decoder=lw.decoders.ExhaustiveScan()"
+                f"scanning all {self.randomizer.domain.size:,} values takes hours. Score your "
+                "own list with decoder=lw.decoders.Candidates([...]), or request the scan with "
+                "decoder=lw.decoders.ExhaustiveScan()"
             )
         else:
             chosen = default_decoder(self.randomizer, tally.kind, size=bins)
@@ -622,17 +621,19 @@ class Survey(Stored):
 
         if self.answers != "fresh":
             raise ArgumentError(
-                "a survey with memoized reports has no next epoch: devices answered it "
-                "permanently, and in another they would spend epsilon again"
+                "a survey with memoized reports has no next epoch, because its devices have "
+                "answered permanently and would spend epsilon again"
             )
         called = f"{self.name}, next epoch" if name is None else name
         if called == self.name:
             raise ArgumentError(
-                "the next epoch needs a name of its own: with the same mixture components it "
-                "would be this survey. Leave name out, or pass another"
+                "the next epoch needs its own name: with the same mixture components, it would "
+                "be this survey. Leave out name, or pass another"
             )
         if len(called) > 200 and name is None:
-            raise ArgumentError('with ", next epoch" the name is too long. Pass one: name=...')
+            raise ArgumentError(
+                'with ", next epoch" the name is too long. Pass a shorter one: name=...'
+            )
         chosen = next_design(self.randomizer, answer, self.questions, users=users)
         return replace(self, name=called, randomizer=chosen)
 
@@ -655,8 +656,10 @@ class Survey(Stored):
 
         labels = [label[:40] for label in self.segments]
         more = f", and {len(labels) - 8:,} more" if len(labels) > 8 else ""
-        shown = f"{', '.join(labels[:8])}{more}. Shown from {self.segment_minimum:,} reports each"
-        kept = {"answers": "remembered: a device sends its first report ever after"}
+        shown = (
+            f"{', '.join(labels[:8])}{more}. Each is shown from {self.segment_minimum:,} reports on"
+        )
+        kept = {"answers": "remembered: a device always resends its first report"}
         return {
             "survey": self.name,
             **self.notice,
@@ -700,7 +703,7 @@ class Survey(Stored):
         require(notice, set(), name="the notice of a survey", optional=NOTICE)
         if "notice" in document and not (notice and None not in notice.values()):
             raise FormatError(
-                "the notice of a survey must hold a string, or be absent. Write one of "
+                "the notice of a survey must contain a string, or be absent. Its keys are "
                 f"{', '.join(NOTICE)}"
             )
         try:
@@ -770,8 +773,8 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
         if not isinstance(label, str) or not 1 <= len(label) <= 200 or label == OTHER:
             raise ArgumentError(
                 "segments",
-                f"must be strings of 1 to 200 characters, and not {OTHER!r}, which is for people "
-                "in none of them",
+                f"must be strings of 1 to 200 characters other than {OTHER!r}, which is for "
+                "people in no segment",
                 advice=f"Number {number} is not",
             )
         if (rule := broken_rule(label)) is not None:
@@ -779,7 +782,7 @@ def _checked_segments(segments: Any) -> tuple[str, ...]:
                 f"every segment must {rule}, but number {number} does not. Change it"
             )
     if len(set(map(compared_text, segments))) != len(segments):
-        raise ArgumentError("segments", "must be named once, one is named twice")
+        raise ArgumentError("segments", "must be named once, but one is named twice")
     return tuple(segments)
 
 

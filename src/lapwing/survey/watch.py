@@ -212,7 +212,7 @@ class Watch(Declared, FromFields, Stored):
     def __repr__(self) -> str:
         """Return one line: what it looked at, not what was seen."""
         weeks, changes = len(self.weeks), len(self.changes)
-        return f"<Watch at alpha {self.alpha:g}, {weeks} weeks looked at, {changes} reported>"
+        return f"<Watch at alpha {self.alpha:g}, {weeks} weeks examined, {changes} reported>"
 
     @property
     def names(self) -> list[str]:
@@ -250,10 +250,10 @@ class Watch(Declared, FromFields, Stored):
         called = str(len(self.weeks) + 1) if name is None else name
         check_name(called)
         if called in self.names:
-            raise MismatchError(f"week {called} was looked at before. Name each week once")
+            raise MismatchError(f"week {called} was already examined. Name each week once")
         check_order([*self.names, called])
         if len(self.weeks) >= _MOST_WEEKS:
-            raise ArgumentError(f"a watch looks at {_MOST_WEEKS} weeks at most. Begin another")
+            raise ArgumentError(f"a watch takes at most {_MOST_WEEKS} weeks. Begin another one")
         found = read_week(week, called)
         if week is not None and self.domain is not None:
             check_domain(found.domain, self.domain, (called, self.weeks[0].name))
@@ -273,7 +273,7 @@ class Watch(Declared, FromFields, Stored):
             if identity is not None and seen.identity == identity:
                 if by_chance:
                     raise MismatchError(
-                        f"week {called} is the same as week {seen.name}. Give it once"
+                        f"week {called} is the same as week {seen.name}. Give only one of them"
                     )
                 check_copy(found, seen.name, _MOST_WEEKS, allowed=called in allow_equal)
         after = self._started(found)
@@ -356,7 +356,7 @@ class Watch(Declared, FromFields, Stored):
         domain = randomizer.domain
         if not domain.ordered:
             raise UnsupportedChannelError(
-                "the people needed to notice a change are computed for numbers only"
+                "the number of people needed to detect a change is computed for numbers only"
             )
         scaled = ScaledBasis(domain, limit=WAVES)
         columns = scaled.columns(np.ones(scaled.joined.size))
@@ -380,8 +380,8 @@ class Watch(Declared, FromFields, Stored):
             low, high = 1.0, float(USER_LIMIT)
             if reported(high, along) < power:
                 raise ArgumentError(
-                    "no number of people is enough to notice so small a change. "
-                    "Ask for a larger one"
+                    "no number of people is enough to detect such a small change. Ask for a "
+                    "larger one"
                 )
             while high > _CLOSE * low:
                 middle = math.sqrt(low * high)
@@ -400,7 +400,7 @@ class Watch(Declared, FromFields, Stored):
         domain = week.domain
         if not domain.ordered and domain.size > LABEL_LIMIT:
             raise ArgumentError(
-                f"a watch looks at {LABEL_LIMIT} labels at most, got {domain.size}. Count the rare "
+                f"a watch takes at most {LABEL_LIMIT} labels, got {domain.size}. Count the rare "
                 "ones as other"
             )
         if domain.ordered:

@@ -39,7 +39,7 @@ def check_operator(operator: LinearOperator) -> None:
     """
     matrix = by_columns(operator)
     gap = dot_test(operator)
-    claim(gap < 1e-13, f"<r, A x> and <A' r, x> differ by {gap:.3g}: the adjoint is another one")
+    claim(gap < 1e-13, f"<r, A x> and <A' r, x> differ by {gap:.3g}: the adjoint is wrong")
     check_products(operator, matrix)
     check_adjoint(operator, matrix)
     check_offers(operator, matrix)
@@ -140,4 +140,4 @@ def check_nothing_is_kept(operator: LinearOperator) -> None:
     same = np.array_equal(x, before[0]) and np.array_equal(r, before[1])
     claim(bool(same), "an argument was changed")
     again = pickle.loads(pickle.dumps(operator))
-    claim(bool(np.array_equal(dense(again), dense(operator))), "a pickled copy is another one")
+    claim(bool(np.array_equal(dense(again), dense(operator))), "a pickled copy differs")

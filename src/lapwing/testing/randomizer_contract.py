@@ -37,7 +37,7 @@ class TooMany(AssertionError):
     """A distribution of more reports than can be listed."""
 
     def __init__(self) -> None:
-        super().__init__("the law has more reports than can be listed. Take a smaller domain")
+        super().__init__("the distribution has too many reports to list. Use a smaller domain")
 
 
 class NotFollowed(AssertionError):
@@ -85,7 +85,7 @@ class _Word:
         return self.path
 
     def __lt__(self, limit: int) -> bool:
-        claim(not self.used, "what a draw or a coin has used must not be compared")
+        claim(not self.used, "words used by a draw or a coin must not be compared")
         if limit <= self.low or limit >= self.high:
             return limit >= self.high
         below = Fraction(limit - self.low, self.high - self.low)
@@ -197,7 +197,7 @@ def exact_ratio(laws: list[dict[bytes, Fraction]]) -> Fraction:
     """Return the largest ratio of two values' probabilities of one report."""
     reports = {report for law in laws for report in law}
     chances = [[law.get(report, Fraction(0)) for law in laws] for report in reports]
-    claim(all(min(row) > 0 for row in chances), "some report gives a value away")
+    claim(all(min(row) > 0 for row in chances), "some report reveals a value")
     return max(max(row) / min(row) for row in chances)
 
 
@@ -340,7 +340,7 @@ def check_promise(randomizer: Randomizer, laws: list[Law]) -> None:
     claim(
         ratio <= bound,
         f"the worst ratio of two values' chances of a report is {float(ratio):.6g}, more than "
-        f"e^epsilon = {float(bound):.6g}: the promise is broken",
+        f"e^epsilon = {float(bound):.6g}: the guarantee is broken",
     )
     claim(
         certificate.ratio == ratio,
@@ -359,7 +359,7 @@ def check_loosened(randomizer: Randomizer, loosened: Randomizer) -> None:
     ratio, certificate = exact_ratio(laws_of(loosened)), loosened.certificate()
     claim(
         ratio > exponential_bounds(loosened.epsilon)[0],
-        "with looser thresholds the promise holds still: they could be larger",
+        "the guarantee still holds with looser thresholds, so they could be larger",
     )
     claim(certificate.ratio == ratio, "the certificate does not see a looser threshold")
     claim(not certificate.holds, "the certificate of a looser threshold must not hold")

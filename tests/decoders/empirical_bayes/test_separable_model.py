@@ -226,3 +226,34 @@ def test_a_box_has_one_part() -> None:
     tally = sampled(channel, np.full(PAIRS.size, 1 / PAIRS.size), people=50, seed=1)
     (part,) = separable_parts(channel, tally)
     assert part.counts.shape == (part.first.shape[0], part.second.shape[0]) and part.reports == 50
+
+
+def test_groups_of_cells_see_what_their_even_cells_say() -> None:
+    density, _, _ = _model()
+    starts = [np.array([0, 1, 4, 7, 10]), np.array([0, 2, 4, 6, 8])]
+    grouped = density.grouped(starts)
+    sizes = [np.diff([*begin, count]) for begin, count in zip(starts, PAIRS.shape, strict=True)]
+    shares = np.random.default_rng(5).dirichlet(np.ones(25)).reshape(5, 5)
+    even = np.repeat(np.repeat(shares / np.outer(*sizes), sizes[0], 0), sizes[1], 1)
+    assert grouped.first.shape[0] == grouped.second.shape[0] == 5
+    for part, coarse in zip(density.parts, grouped.parts, strict=True):
+        assert coarse.counts.sum() == part.counts.sum()
+        assert coarse.means(shares).sum() == pytest.approx(part.means(even).sum())
+        if coarse.counts.shape == part.counts.shape:
+            np.testing.assert_allclose(coarse.means(shares), part.means(even))
+    assert any(
+        one.counts.size < other.counts.size
+        for one, other in zip(grouped.parts, density.parts, strict=True)
+    )
+    assert density.grouped([np.arange(size) for size in PAIRS.shape]) is density
+
+
+def test_the_information_about_some_amplitudes_is_that_of_the_curvature() -> None:
+    density, _, amplitudes = _model()
+    cells = density.cells(amplitudes)
+    units = np.eye(amplitudes.size).reshape(-1, *amplitudes.shape)
+    whole = density.curved(cells, density.weights(cells), units).reshape(amplitudes.size, -1)
+    chosen = np.arange(3, amplitudes.size, 2)
+    found = density.information(amplitudes, chosen)
+    assert chosen.size > 32
+    np.testing.assert_allclose(found, whole[np.ix_(chosen, chosen)], atol=1e-9 * abs(whole).max())

@@ -34,7 +34,7 @@ DOMAINS = {
     "numbered": NUMBERED,
 }
 
-pytestmark = pytest.mark.filterwarnings("ignore:the column 'c' holds plain numbers")
+pytestmark = pytest.mark.filterwarnings("ignore:the column 'c' contains plain numbers")
 
 _RNG = np.random.default_rng(3)
 _COUNT = 60
@@ -134,7 +134,7 @@ def test_the_time_of_day_is_the_one_as_local_time() -> None:
     ],
 )
 def test_a_column_of_another_kind_is_refused(kind: str, domain: str) -> None:
-    with pytest.raises(DomainError, match=r"the column 'c' must hold .*. It holds "):
+    with pytest.raises(DomainError, match=r"the column 'c' must contain .*, but it contains "):
         values_of(FITTING[kind][0], DOMAINS[domain], column="c", typed=True)
 
 
@@ -163,7 +163,7 @@ def test_plain_numbers_for_dates_and_times_are_pointed_out(
             warnings.simplefilter("always")
             values_of(array, domain, column="c", typed=True)
         # Said of the column, whatever its rows: else the warning would tell of them.
-        expected = [f"the column 'c' holds plain numbers. They count as {counted}"]
+        expected = [f"the column 'c' contains plain numbers. They are read as {counted}"]
         assert [str(one.message) for one in caught] == (expected if counted else [])
 
 

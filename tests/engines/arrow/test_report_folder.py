@@ -216,11 +216,11 @@ def test_another_job_and_other_files_do_not_go_on(tmp_path: Path) -> None:
         randomize(paths, weight, **given)
     with pytest.raises(ArgumentError, match="counted before"):
         randomize(paths[1:], SURVEY, **given)
-    with pytest.raises(ArgumentError, match="other files"):
+    with pytest.raises(ArgumentError, match="the input files differ"):
         randomize(paths[::-1], SURVEY, **given)
     for mode in (0o755, 0o750):
         closed.chmod(mode)
-        with pytest.raises(ArgumentError, match="only you may enter"):
+        with pytest.raises(ArgumentError, match="only you can open"):
             randomize(paths, SURVEY, **given)
     assert not (tmp_path / "out").exists()
 

@@ -86,7 +86,7 @@ def test_before_the_job_starts(tmp_path: Path) -> None:
     ):
         with pytest.raises(kind, match=words):
             tally([*paths, tmp_path / last], SURVEY, column="code", advance=advance)
-    with pytest.raises(MismatchError, match=r"weight\.parquet holds reports of survey"):
+    with pytest.raises(MismatchError, match=r"weight\.parquet contains reports of survey"):
         tally([tmp_path / "weight.parquet"], SURVEY, column="report", advance=advance)
     with pytest.raises(FormatError, match="--column"):  # nothing says whose they are
         tally(paths, SURVEY, advance=advance)

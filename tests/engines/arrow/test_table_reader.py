@@ -142,7 +142,7 @@ def test_a_first_row_of_values_is_not_taken_for_names(tmp_path: Path, first: str
     for column in ("age", None):
         error = refusal(path, column)
         assert isinstance(error, FormatError)
-        assert "must name the columns" in str(error) and first not in str(error)
+        assert "must contain the column names" in str(error) and first not in str(error)
     assert open_table(path).column(first) == first  # unless it is asked for by that name
 
 

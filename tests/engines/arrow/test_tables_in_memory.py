@@ -231,10 +231,10 @@ def test_a_column_of_several_kinds(tmp_path: Path) -> None:
     mixed = [1, None, float("nan"), "SECRET-VALUE"]
     frame = pd.DataFrame({"v": [1, 2, 3, 4], "m": pd.Series(mixed, dtype=object)})
     assert counts(frame) == wanted([1, 2, 3, 4])
-    with pytest.raises(FormatError, match=r"'m' .* the one in row 4 is of another"):
+    with pytest.raises(FormatError, match=r"'m' .* the one in row 4 is of a different kind"):
         summarize(frame, DOMAIN, column="m")
     frame["m"] = [2**80, 1, 2, 3]
-    with pytest.raises(LapwingError, match=r"'m' .* kind that Arrow knows"):
+    with pytest.raises(LapwingError, match=r"'m' .* kind that Arrow supports"):
         summarize(frame, DOMAIN, column="m")
     query = pl.LazyFrame({"v": ["1", "SECRET-VALUE"]}).with_columns(pl.col("v").cast(pl.Int64))
     with pytest.raises(FormatError, match=r"the query of polars failed \(InvalidOperationError\)"):

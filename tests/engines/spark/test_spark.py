@@ -255,7 +255,7 @@ def test_what_is_wrong_is_said_before_a_job_starts(
     assert len(short) < len(here) and spark_rows._footer(short, uri).words["lapwing.survey"]
     assert engine.tally(theirs, survey).total == 20
     then = len(jobs())
-    with pytest.raises(MismatchError, match=r"ours\.parquet holds reports of survey"):
+    with pytest.raises(MismatchError, match=r"ours\.parquet contains reports of survey"):
         engine.tally(theirs, other)
     assert len(jobs()) == then <= before + 3  # one tally, and the schemas of what was read
 
@@ -414,7 +414,7 @@ def test_a_join_of_two_surveys(session: Any, survey: Survey, tmp_path: Path) -> 
         (frames[0].union(frames[1]), "report", survey),
         (frames[1].union(frames[0]), "report", weight),
     ):
-        with pytest.raises(MismatchError, match="holds reports of survey"):
+        with pytest.raises(MismatchError, match="contains reports of survey"):
             engine.tally(df, one, column=column)
 
 
@@ -483,7 +483,9 @@ def test_rows_that_match_no_segment_or_count_as_other_are_told_of(
     table = pa.table({"v": [1.0] * 200, "k": ["north"] * 60 + ["North "] * 140})
     df = read(table)
     cells = Segmented(Interval(0, 2, bins=2), segments=["north", "south"])
-    with pytest.warns(RowsWarning, match="140 in none of the segments, some values equal a label"):
+    with pytest.warns(
+        RowsWarning, match="140 in no listed segment, some values differ from a label"
+    ):
         held = engine.summarize(df, cells, column="v", by="k")
     assert held.people == 200
     labels = Categories(["north", "rest"], other="rest")

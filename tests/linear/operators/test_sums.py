@@ -38,6 +38,7 @@ def test_sums_of_nested_cells_are_those_of_stacked_ones_bit_for_bit(
     starts: list[list[int]],
 ) -> None:
     levels = [CellSums(places, 7) for places in (*starts, range(7))]
+    assert all(np.array_equal(level.sparse.toarray(), dense(level)) for level in levels)
     nested, stacked = NestedSums(levels), Stacked(levels)
     rng = np.random.default_rng(3)
     for width in ((), (1,), (4,)):

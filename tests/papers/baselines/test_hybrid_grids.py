@@ -154,7 +154,7 @@ class TestSizes:
 
 def test_boxes_and_single_attributes_are_refused() -> None:
     box = BoxWave(SQUARE, 1, widths=(3, 2))
-    with pytest.raises(UnsupportedChannelError, match="boxes that overlap"):
+    with pytest.raises(UnsupportedChannelError, match="overlapping boxes"):
         HybridGrids().decode(box.channel, lw.simulate(box, np.full(64, 9), rng=1))
     line = lw.SquareWave(lw.Integers(0, 9), 1)
     with pytest.raises(UnsupportedChannelError, match="a Product of two axes"):

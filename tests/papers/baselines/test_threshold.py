@@ -183,7 +183,7 @@ def test_a_lone_report_lists_nothing_impossible() -> None:
 
 
 def test_lists_without_an_end_and_other_channels_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="without a control give top"):
+    with pytest.raises(ArgumentError, match="without a control, pass top"):
         HeavyHitterSelection(control="none")
     channel = CHANNELS["wave"]()
     with pytest.raises(UnsupportedChannelError):

@@ -115,7 +115,9 @@ def test_protocols_whose_size_tells_nothing_are_refused() -> None:
     refused: list[Randomizer] = [response, SubsetSelection(DOMAIN, 2)]
     for randomizer in refused:
         tally = simulate(randomizer, np.full(20, 1000), rng=1)
-        with pytest.raises(UnsupportedChannelError, match="as many symbols, it tells nothing"):
+        with pytest.raises(
+            UnsupportedChannelError, match="equally many symbols, it reveals nothing"
+        ):
             epsilon_from_support(tally, protocol=randomizer.name)
     # Declared as another protocol, its size is impossible or nearly so.
     ones = simulate(response, np.full(20, 1000), rng=1)

@@ -62,7 +62,7 @@ class TestSplines:
     @pytest.mark.parametrize("degree", [0, 1])
     def test_thirty_of_them_draw_what_those_of_one_width_cannot(self, degree):
         assert error(MatchingPursuit(30, "splines", degree=degree)) < 0.15
-        with pytest.warns(LapwingWarning, match="cannot draw a plain curve"):
+        with pytest.warns(LapwingWarning, match="cannot represent a simple curve"):
             assert error(MatchingPursuit(30, one_width(109, degree))) > 0.4
 
 
@@ -111,7 +111,7 @@ class TestDictionariesThatCannotDrawACurve:
                     neighbors="replace-one",
                     epsilon=1,
                 )
-            said.append([str(w.message) for w in caught if "plain curve" in str(w.message)])
+            said.append([str(w.message) for w in caught if "simple curve" in str(w.message)])
         assert said[0] == said[1] == said[2] and len(said[0]) == 1
 
     def test_a_straight_line_is_a_quarter_off(self):
@@ -161,7 +161,7 @@ class TestOwnFunctions:
         assert Release.from_json(text).to_json() == text
         changed = json.loads(text)
         changed["choices"]["atoms"][0] = 45
-        with pytest.raises(lw.LapwingError, match="a function that is not there"):
+        with pytest.raises(lw.LapwingError, match="a function that does not exist"):
             Release.from_document(changed)
 
     def test_a_joined_dictionary_has_the_functions_of_all(self):

@@ -18,7 +18,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* cannot draw a plain curve")  # so few terms
+pytestmark = pytest.mark.filterwarnings("ignore:.* cannot represent a simple curve")  # so few terms
 
 PURE = Promise("replace-one", epsilon=1)
 

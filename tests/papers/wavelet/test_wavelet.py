@@ -254,9 +254,9 @@ def test_bad_arguments_are_refused() -> None:
         Wavelet(UNIT, 1, levels=5)
     with pytest.raises(ArgumentError, match="needs the number of users"):
         Wavelet(UNIT, 1, levels="paper")
-    with pytest.raises(ArgumentError, match="a person for each of 4 levels"):
+    with pytest.raises(ArgumentError, match="one person per level, 4 in all"):
         Wavelet(UNIT, 1, levels=4, users=3)
-    with pytest.raises(ArgumentError, match="a person for each of 10 levels"):
+    with pytest.raises(ArgumentError, match="one person per level, 10 in all"):
         allocate(9, 10, 1)
     with pytest.raises(DomainError, match="Interval or Integers"):
         Wavelet(Categories(8), 1)

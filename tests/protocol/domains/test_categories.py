@@ -208,7 +208,7 @@ def test_what_has_an_order_is_a_list() -> None:
         (None, "one value alone"),
         ((label for label in "ab"), r"a generator, which can be read only once. Pass list\(...\)"),
         (map(str, [1]), "a map, which can be read only once"),
-        ({"a", "b"}, "a set, which holds each value once"),
+        ({"a", "b"}, "a set, which keeps each value once"),
         ({"a": 1}, "a dict. Pass list"),
         ({"a": "a"}.values(), "a dict_values"),
     ],

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lapwing import Distribution, Integers, Interval, SquareWave
+from lapwing import Distribution, Integers, Interval, SquareWave, questions
 from lapwing.documents import canonical
 from lapwing.errors import DomainError
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.domains.domain import require_domain
+from lapwing.protocol.domains.domain_answers import to_points
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.segmented import Segmented
 from tests.mistaken import mistaken
@@ -540,3 +541,25 @@ def test_the_number_of_bins_needs_no_ends_of_bins() -> None:
         assert not {"left", "right", "_pieces"} & vars(line).keys()
         assert size == line.left.size + (line.missing == "bin")
         assert above in (None, line.left.size - 1)
+
+
+DATES = Interval("2026-01-01", "2026-12-31", bins=364, unit="date")
+
+
+@pytest.mark.parametrize("typed", ["2026-03-10T18:00", "2026-03-10 00:00:01 UTC", "20260310T2359"])
+def test_a_typed_date_with_a_time_of_day_is_refused(typed: str) -> None:
+    asked: list[Any] = [
+        lambda: Interval(typed, "2026-12-31", unit="date"),
+        lambda: Interval(edges=["2026-01-01", typed, "2026-12-31"], unit="date"),
+        lambda: to_points(typed, unit="date"),
+        lambda: to_points(["2026-01-01", typed], unit="date"),
+        lambda: questions.Share(above=typed).edges(DATES),
+        lambda: questions.Histogram(["2026-01-01", typed]).edges(DATES),
+    ]
+    for ask in asked:
+        with pytest.raises(DomainError, match="a date without a time of day"):
+            ask()
+    for whole in ("2026-03-10T00:00", "2026-03-10T00:00+05:00", "2026-03-09T24:00"):
+        assert to_points(whole, unit="date") == to_points("2026-03-10", unit="date")
+    # Values of people are cut to their date, whose bins hold whole days.
+    assert DATES.index([typed]).tolist() == DATES.index(["2026-03-10"]).tolist()

@@ -129,9 +129,9 @@ def test_what_is_no_duration_is_refused(value: Any) -> None:
 
 def test_a_column_of_another_type_is_refused_and_numbers_are_seconds() -> None:
     for kind in (pa.time64("us"), pa.date32(), pa.timestamp("s")):
-        with pytest.raises(DomainError, match="must hold durations"):
+        with pytest.raises(DomainError, match="must contain durations"):
             summarize(pa.table({"t": pa.nulls(3, kind)}), DAY)
-    with pytest.warns(LapwingWarning, match="They count as seconds"):
+    with pytest.warns(LapwingWarning, match="They are read as seconds"):
         held = summarize(pa.table({"t": [5400.0]}), DAY)
     assert held == lw.protocol.ExactCounts.of_values(["1:30:00"], DAY)
     days = summarize(pa.table({"t": ["0.5"]}), DAY, reading=Reading(texts="days"))

@@ -72,9 +72,9 @@ def test_a_far_period_is_a_row_of_its_own() -> None:
 
 def test_labels_and_segments_that_are_one_in_a_csv() -> None:
     for labels in ([1, "1"], ["a", "2", 2], [-1, "-1"]):
-        with pytest.raises(DomainError, match="are one in a CSV"):
+        with pytest.raises(DomainError, match="would look the same in a CSV"):
             lw.Categories(labels)
-        with pytest.raises(DomainError, match="are one in a CSV"):
+        with pytest.raises(DomainError, match="would look the same in a CSV"):
             lw.protocol.Segmented(NUMBER, labels)
     with pytest.raises(DomainError, match="are equal"):
         lw.protocol.Segmented(NUMBER, ["a", "a"])

@@ -120,6 +120,6 @@ PAPERS = ["Wavelet", "Hierarchical", "HaarHadamard", "Piecewise"]
 )
 def test_methods_for_bins_alone_say_so(name: str, options: dict[str, int]) -> None:
     method = getattr(import_module(HOMES.get(name, "lapwing.randomizers")), name)
-    with pytest.raises(DomainError, match=r"is made for bins alone.*eclare outside='clip'"):
+    with pytest.raises(DomainError, match=r"works with bins only.*eclare outside='clip'"):
         method(ROUND, 1, **options)
     method(replace(ROUND, outside="clip"), 1, **options)

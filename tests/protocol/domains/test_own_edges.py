@@ -129,7 +129,7 @@ def test_quantiles_of_an_earlier_release_are_edges() -> None:
 def test_bins_of_ones_own_are_not_cut_anew() -> None:
     domain = Interval(edges=AGES)
     assert not domain.regular and domain.refined(7) is not None
-    with pytest.raises(DomainError, match="just these bins"):
+    with pytest.raises(DomainError, match="exactly these bins"):
         domain.refined(14)
     with pytest.raises(DomainError, match="evenly spaced"):
         lw.randomizers.Piecewise(domain, 1)

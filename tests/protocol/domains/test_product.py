@@ -18,6 +18,7 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.product import MOST_CELLS
+from lapwing.results.joint_questions import read_joint
 from tests.mistaken import mistaken
 from tests.rows import each
 
@@ -109,6 +110,7 @@ BAD: dict[str, tuple[Any, int | None, str]] = {
     "a text": ([(1, 2), ("secret", 3)], 1, "axis delay: .* position 1"),
     "three of them": ([(1, 2), (1, 2, SECRET)], 1, "the one at position 1 has 3 entries"),
     "one of them": ([(SECRET,)], 0, "the one at position 0 has 1 entries"),
+    "a row without one of them": ([{"delay": SECRET}], 0, "at position 0 lacks hour"),
     "a number alone": ([(1, 2), SECRET], 1, "the one at position 1 is not a pair"),
     "a text of two characters": ([(1, 2), "98"], 1, "the one at position 1 is not a pair"),
     "one column": (np.array([[SECRET], [1.0]]), None, "an array of two columns"),
@@ -219,3 +221,33 @@ def test_a_product_is_frozen_and_has_copies() -> None:
     with pytest.raises(TypeError):
         mistaken(LINES.axes)["delay"] = lw.Integers(0, 3)
     assert pickle.loads(pickle.dumps(LINES)) == LINES == copy.deepcopy(LINES)
+
+
+COMPOSED, APART_MARK = "caf\u00e9", "cafe\u0301"
+"""One name in two Unicode forms."""
+
+
+@pytest.mark.parametrize("typed", [COMPOSED, APART_MARK])
+def test_an_axis_is_known_in_whichever_unicode_form(typed: str) -> None:
+    domain = lw.Product(**{COMPOSED: lw.Integers(0, 3), "hour": lw.Integers(0, 2)})
+    assert domain.names == (COMPOSED, "hour") and domain.axis_number(typed) == 0
+    pairs = [(0, 2), (3, 1)]
+    rows: list[Any] = [
+        [{typed: one, "hour": two} for one, two in pairs],
+        {typed: [0, 3], "hour": [2, 1]},
+        pd.DataFrame(pairs, columns=[typed, "hour"]),
+        pa.table({"hour": [2, 1], typed: [0, 3]}),
+    ]
+    for values in rows:
+        assert domain.index(values).tolist() == domain.index(pairs).tolist()
+    asked = read_joint(f"share {typed} above 1 and hour below 2", domain)
+    assert [*asked.conditions] == [COMPOSED, "hour"]
+    assert read_joint(f"mean of {typed}", domain).axis == COMPOSED
+    stored = lw.Product(**{typed: lw.Integers(0, 3), "hour": lw.Integers(0, 2)})
+    assert build_domain(stored.to_document()).to_document() == stored.to_document()
+
+
+def test_axes_whose_names_differ_in_unicode_form_only_are_refused() -> None:
+    axes = {COMPOSED: lw.Integers(0, 3), APART_MARK: lw.Integers(0, 2)}
+    with pytest.raises(DomainError, match="differ in more than Unicode form"):
+        lw.Product(**axes)

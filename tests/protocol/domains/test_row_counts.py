@@ -92,7 +92,7 @@ EVERY = [curator, released, randomized]
     ("domain", "value", "says"),
     [
         (YEAR, "31.12.2020", "dates as 2026-11-21"),
-        (RANGE, "1,234", "separators of thousands"),
+        (RANGE, "1,234", "thousands separators"),
         (RANGE, "cancelled", "numbers as 1234.5"),
         (RANGE, True, "Truth values"),
         (RANGE, pandas.Timedelta(minutes=5), "Durations need unit="),

@@ -195,7 +195,7 @@ def test_wrong_reports_are_named_by_their_places() -> None:
 
 @pytest.mark.parametrize("report", ["AB", "0g", "1 ", " 1", "\u0661\u0662", "é0"])
 def test_a_report_is_written_in_one_way(report: str) -> None:
-    with pytest.raises(BatchError, match="hex digits in lower case") as raised:
+    with pytest.raises(BatchError, match="lowercase hex digits") as raised:
         Batch.from_json(json.dumps({"survey": FP, "reports": [report, report]}))
     assert [place for place, _ in raised.value.refused] == [0, 1]
 
@@ -206,10 +206,10 @@ def test_a_report_is_written_in_one_way(report: str) -> None:
         ("[]", "must be a JSON object"),
         ("{", "damaged"),
         (b"\xff\xfe", "UTF-16"),
-        (f'{{"survey":"{FP}"}}', "one is absent"),
+        (f'{{"survey":"{FP}"}}', "one is missing"),
         (f'{{"survey":"{FP}","reports":["00"],"device":"x"}}', "unknown key 'device'"),
-        (f'{{"survey":"{FP}","reports":["00"],"reports":["00"]}}', "names a key twice"),
-        (f'{{"survey":"{FP.upper()}","reports":["00"]}}', "64 hex digits in lower case"),
+        (f'{{"survey":"{FP}","reports":["00"],"reports":["00"]}}', "has a key twice"),
+        (f'{{"survey":"{FP.upper()}","reports":["00"]}}', "64 lowercase hex digits"),
         (f'{{"survey":"{FP}","reports":[]}}', "list of 1 to 65536"),
         (f'{{"survey":"{FP}","reports":"00"}}', "list of 1 to 65536"),
         (f'{{"survey":"{FP}","segment":1,"reports":["00"]}}', "a string or null"),

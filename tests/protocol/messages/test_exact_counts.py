@@ -76,7 +76,7 @@ def test_errors_speak_of_exact_counts(tmp_path):
         + content[start:]
     )
     path.write_bytes(content + hashlib.sha256(content).digest())
-    with pytest.raises(FormatError, match=r"earlier format .*again with lapwing count"):
+    with pytest.raises(FormatError, match=r"older format .*again with lapwing count"):
         ExactCounts.load(path)
     path.write_bytes(b"{}")
     with pytest.raises(FormatError, match="must be a file of exact counts"):

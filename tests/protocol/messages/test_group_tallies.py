@@ -124,7 +124,7 @@ def test_a_file_of_other_tallies_is_refused() -> None:
     for change, reason in [
         ({"segments": [second, first]}, "alphabetical order"),
         ({"segments": [first, first]}, "each once"),
-        ({"segments": [{**first, "name": " a"}]}, "without blanks"),
+        ({"segments": [{**first, "name": " a"}]}, "without spaces"),
         ({"segments": [{**first, "name": 3}]}, "must be strings"),
         ({"segments": {"a": 1}}, "must be a list"),
         ({"segments": [3]}, "must be a JSON object"),
@@ -282,7 +282,7 @@ def test_one_column_however_it_is_held() -> None:
         assert SURVEY.tally(REPORTS, by=by, minimum=1).to_json() == expected, type(by)
     numbers = [row % 7 - 3 for row in range(600)]
     expected = SURVEY.tally(REPORTS, by=numbers, minimum=1).to_json()
-    with pytest.raises(ArgumentError, match=r"truth values, one is a float\. Convert"):
+    with pytest.raises(ArgumentError, match=r"truth values, but one is a float\. Convert"):
         SURVEY.tally(REPORTS, by=np.array(numbers, np.float32), minimum=1)
     numbers = [*numbers[:-4], -128, -100, 100, 127]  # the farthest apart of 8 bits
     for kind in (np.int8, np.int64):

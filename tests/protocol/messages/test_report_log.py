@@ -96,7 +96,7 @@ def test_foreign_logs_are_not_merged() -> None:
         LOG + replace(LOG, width=LOG.width + 1)
     counts = CountTally([np.array([1])], [1], LOG.fingerprint)
     for mixed in (lambda: LOG + counts, lambda: counts + LOG):
-        with pytest.raises(MismatchError, match="the other stored reports"):
+        with pytest.raises(MismatchError, match="the other has stored reports"):
             mixed()
     with pytest.raises(TypeError):
         LOG + mistaken(1)
@@ -132,7 +132,7 @@ def test_surveys_keep_logs_apart() -> None:
     with pytest.raises(MismatchError, match="collected by survey"):
         spring.decode(autumn.tally(REPORTS))
     counting = Survey("spring", OptimizedUnaryEncoding(Categories(4), 1))
-    with pytest.raises(MismatchError, match="holds stored reports"):
+    with pytest.raises(MismatchError, match="has stored reports"):
         counting.decode(LOG)
 
 

@@ -208,8 +208,8 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"outputs": 10, "sparsity": 11}, ArgumentError, "sparsity must be at most the 10 outputs"),
     ({"outputs": 10, "weight": 10}, ArgumentError, "weight must be a whole number from 1 to 9"),
     ({"outputs": 10, "matrix": "hadamard"}, ArgumentError, "matrix must be one of balanced"),
-    ({"outputs": 10, "uneven": "banded"}, ArgumentError, "sets already keep epsilon"),
-    ({"outputs": 10, "accept_epsilon": 2}, ArgumentError, "sets already keep epsilon"),
+    ({"outputs": 10, "uneven": "banded"}, ArgumentError, "epsilon already holds"),
+    ({"outputs": 10, "accept_epsilon": 2}, ArgumentError, "epsilon already holds"),
     (
         {"outputs": 10, "matrix": "medium", "weight": 3},
         ArgumentError,
@@ -218,9 +218,13 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"outputs": 10, "matrix": "medium", "uneven": "banded", "accept_epsilon": 3},
         ArgumentError,
-        "Give one of them",
+        "Give only one of them",
     ),
-    ({"matrix": np.ones((5, 40), dtype=int), "seed": 3}, ArgumentError, "seed draws a matrix"),
+    (
+        {"matrix": np.ones((5, 40), dtype=int), "seed": 3},
+        ArgumentError,
+        "seed is for drawing a matrix",
+    ),
     ({"matrix": np.ones((5, 39), dtype=int)}, ArgumentError, r"got shape \(5, 39\)"),
     (
         {"matrix": np.ones((5, 40), dtype=int), "outputs": 6},

@@ -269,7 +269,7 @@ def test_two_periods_have_no_difference() -> None:
         survey.decode(survey.tally(survey.randomize([1] * 400, rng=seeded(seed))))
         for seed in range(2)
     )
-    with pytest.raises(MismatchError, match="remembered round have no difference"):
+    with pytest.raises(MismatchError, match="remembered round cannot be compared"):
         Difference(one, two)
     guarantee = Difference(one, two, people="different").guarantee
     assert guarantee is not None and (guarantee.epsilon, guarantee.lifetime) == (2, Fraction(5, 2))

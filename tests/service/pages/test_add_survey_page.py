@@ -93,7 +93,7 @@ def test_another_text_is_shown_beside_the_former_one_and_agreed_to(tmp_path: Pat
             assert kept.survey == second and list(kept.epochs) == ["spring", "summer"]
             # While that epoch is open, nobody's yes changes the text.
             back = await asked(first, epoch="autumn", text=first.text_fingerprint)
-            assert back.status_code == 409 and "must stay while an epoch" in back.text
+            assert back.status_code == 409 and "cannot change while one of its epochs" in back.text
             # The same text, or none, needs no yes.
             assert (await asked(second, epoch="autumn")).status_code == 303
             assert (await asked(SURVEY, epoch="winter")).status_code == 303
@@ -152,8 +152,8 @@ def test_what_is_wrong_is_said_and_nothing_is_half_made(tmp_path: Path) -> None:
                 assert after == before
 
             for file, words in (
-                (b"", "Choose the file of a survey"),
-                (b"income,age\n1,2\n", "The file of a survey"),
+                (b"", "Choose a survey file"),
+                (b"income,age\n1,2\n", "The survey file"),
                 (b"{}", "The file is not a survey"),
                 (b'{"format": "lapwing-tally", "fingerprint": "00"}', "urvey"),
                 (changed, "fingerprint"),
@@ -163,11 +163,11 @@ def test_what_is_wrong_is_said_and_nothing_is_half_made(tmp_path: Path) -> None:
             await refused("minimum must be a whole number", minimum="many")
             await refused("Minimum must be a whole number from 1 to", minimum="0")
             await refused("Upload must be", upload="nobody")
-            await refused("reports are kept must be a whole number", retention_days="-1")
+            await refused("days to keep reports must be a whole number", retention_days="-1")
             await refused("a time such as", closes="soon")
             await refused("must be a time in the future", closes="2001-01-01T00:00")
             assert (await send(here)).status_code == 303
-            await refused("already has an epoch of this name")
+            await refused("already has an epoch with this name")
             await refused("with another minimum", epoch="summer", minimum="7")
             await refused("already exists with another fingerprint", _file(other))
             text = await here.ask(

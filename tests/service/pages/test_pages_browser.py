@@ -507,7 +507,9 @@ def test_what_is_shown_is_sent_and_nothing_else(place: Place) -> None:
         incomes = _answer(page, pages[INCOME], text="20")
         birds = _answer(page, pages[BIRDS], label="snipe")
         cards = page.locator("#waiting li")
-        assert cards.count() == 2 and "sent only by its own button" in page.inner_text("#others")
+        assert cards.count() == 2 and "sent only when you press its button" in page.inner_text(
+            "#others"
+        )
         page.click("#send")
         page.wait_for_selector("#status:has-text('Sent and stored')")
         assert uploads == [birds]
@@ -572,7 +574,7 @@ def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
         )
         said = page.inner_text("#limits")
         assert "50% sure of your answer can be at most 88.08% sure" in said
-        assert "only this one answer. All answers then cost an epsilon of 2." in said
+        assert "only this one answer. With it, all answers cost an epsilon of 2." in said
         assert not page.is_visible("#budget") and page.input_value("#most") == "2"
         _answer(page, page.url, text="2026-05-06")
         assert not page.is_visible("#limits")
@@ -592,7 +594,7 @@ def test_the_cost_is_said_before_anything_is_drawn(place: Place) -> None:
         assert "change the limits above" in page.inner_text("#wrong")
         page.fill("#budget", "")
         page.click("#randomize")
-        page.wait_for_selector("#wrong:has-text('all answers to this collector together must be')")
+        page.wait_for_selector("#wrong:has-text('all answers to this collector must be')")
         assert not page.is_visible("#report")
 
 
@@ -606,7 +608,7 @@ def test_a_text_that_changes_while_the_page_loads_is_not_answered(place: Place) 
             f"**/v1/surveys/{BIRDS.fingerprint}", lambda route: route.fulfill(body=other.to_json())
         )
         page.goto(f"{place.address}/take-part/{BIRDS.fingerprint}")
-        page.wait_for_selector("#status:has-text('Load the page again to read it')")
+        page.wait_for_selector("#status:has-text('Reload the page to read it')")
         assert not page.is_visible("#answer")
 
 
@@ -649,7 +651,7 @@ def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, widt
         )
         # This browser keeps what it showed when it answered, and says that it is another text now.
         assert page.inner_text("#answered li").endswith(f"You were asked: {survey.question}")
-        assert "is another one than when you answered before" in page.inner_text("#status")
+        assert "has changed since you last answered" in page.inner_text("#status")
         page.get_by_label("two").check()
         page.click("#randomize")
         page.wait_for_selector("#report:not([hidden])")
@@ -674,7 +676,7 @@ def test_a_visitor_who_allows_less_is_asked_for_nothing(place: Place) -> None:
         page.fill("#most", "much")
         page.click("#randomize")
         page.wait_for_selector(
-            "#wrong:has-text('Largest epsilon of one answer must be a number above 0')"
+            "#wrong:has-text('Largest epsilon for one answer must be a number above 0')"
         )
         page.fill("#most", "4")
         page.click("#randomize")
@@ -744,5 +746,5 @@ def test_only_the_report_that_is_shown_is_sent(place: Place) -> None:
         page.wait_for_selector("#report:not([hidden])")
         page.evaluate(OTHER_BATCH)
         page.click("#send")
-        page.wait_for_selector("#status:has-text('This report is not kept any more')")
+        page.wait_for_selector("#status:has-text('This report is no longer kept')")
         assert uploads == []

@@ -314,8 +314,8 @@ def test_what_is_unknown_or_unreadable_is_a_page_that_says_so(tmp_path: Path) ->
                 text = await look(here, path, status=status)
                 assert "All surveys" in text
             for query, words in (
-                ({"epoch": "none"}, "no epoch of this name"),
-                ({"epoch": "<b>"}, "no epoch of this name"),
+                ({"epoch": "none"}, "no epoch with this name"),
+                ({"epoch": "<b>"}, "no epoch with this name"),
                 ({"low": "a"}, "must be a number"),
                 ({"low": "50", "high": "40"}, "alert"),
                 ({"low": "nan"}, "alert"),
@@ -351,7 +351,7 @@ def test_a_log_has_frequent_values_and_says_why_forgery_is_not_looked_for(tmp_pa
             text = await look(here, page_of(TEXTS))
             assert '<th scope="row">7</th>' in text
             alarm = await look(here, f"/surveys/{TEXTS.fingerprint}/alarm?epoch=e")
-            assert "Not looked for" in alarm and "hashed values" in alarm
+            assert "Not checked" in alarm and "hashed values" in alarm
 
     asyncio.run(run())
 
@@ -439,7 +439,7 @@ APP_ONLY = {
         lw.Categories(8), 1, sparsity=2
     ),
     "general-wave": lw.papers.square_wave.GeneralWave(lw.Interval(0, 1, bins=8), 1, ratio=0.5),
-    "at most 1,048,576 symbols": lw.SquareWave(lw.Interval(0, 1, bins=2**20 + 1), 1),
+    "at most 1,048,576 bins or labels": lw.SquareWave(lw.Interval(0, 1, bins=2**20 + 1), 1),
 }
 
 
@@ -452,12 +452,12 @@ def test_no_page_offers_a_form_that_javascript_cannot_send(tmp_path: Path, reaso
             await here.publish(LABELS)
             address = f"/take-part/{survey.fingerprint}"
             text = await look(here, address, token=None)
-            assert "answered by an app or another page" in text and reason in text
+            assert "answered in an app or on another page" in text and reason in text
             assert "<form" not in text and "take_part.mjs" not in text
             assert "Your browser" not in text
             for path in ("/", f"/surveys/{survey.fingerprint}"):
                 text = await look(here, path)
-                assert "Answered by an app or another page" in text and address not in text
+                assert "Answered in an app or on another page" in text and address not in text
             text = await look(here, f"/take-part/{LABELS.fingerprint}", token=None)
             assert "<form" in text and "another page" not in text
 

@@ -61,7 +61,7 @@ def test_a_map_has_its_marginals_quartiles_and_a_comparison(tmp_path: Path) -> N
             assert float(lines[0][2]) == pytest.approx(88 - 72 * median["value"] / 5000, abs=0.02)
             assert "Quantile 0.5 of ms given hour at-least 06:00 below 10:00:" in text
             assert f"/v1/surveys/{PAIRS.fingerprint}/pairs/f.png" in text
-            assert text.count("a difference between conditions is estimated too small") == 2
+            assert text.count("differences between conditions are underestimated") == 2
             assert "style=" not in text  # which the policy of the pages forbids
             both = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&against=epoch:e&wait=1")
             assert of_class(both, "less") and "f compared with e" in both

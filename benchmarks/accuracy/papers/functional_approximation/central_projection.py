@@ -443,7 +443,7 @@ def _shown_noise(rows: Sequence[dict[str, Any]]) -> str:
         "Root mean square over the domain of the curve's noise, before the isotonic step, in "
         "people; how many times larger that of raw moments is, as Algorithm 1 says (sensitivity "
         "of lemma 6) and with the exact sensitivity, by formula and as drawn:\n\n"
-        + table([*header, "ratio, exact", "drawn", "asked"], shown, texts=0)
+        + table([*header, "ratio, exact", "drawn", "target"], shown, texts=0)
         + "\n\n"
         + "; ".join(verdicts)
         + "." * bool(verdicts)

@@ -341,5 +341,5 @@ def _shown_multiplier(found: dict[str, float], groups: int) -> str:
     )
     if groups == 10:
         verdict = "reached" if reached else "not reached"
-        return f"{text} (asked: {ASKED_MULTIPLIER}; {verdict})."
+        return f"{text} (target: {ASKED_MULTIPLIER}; {verdict})."
     return f"{text}."

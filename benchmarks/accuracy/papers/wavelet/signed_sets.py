@@ -19,7 +19,7 @@ from lapwing.papers.wavelet.signed_subset_selection import (
     summed_variance,
 )
 
-TITLE = "The wavelet paper: signed sets beside plain ones"
+TITLE = "The wavelet paper: signed sets and plain ones"
 FULL: dict[str, Any] = {
     "seed": 0,
     "repeats": 100,

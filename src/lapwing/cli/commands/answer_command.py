@@ -62,38 +62,39 @@ class AskedShares:
     """The options that say what is asked."""
 
     above: list[str] | None = option(
-        "The share of values greater than this. With an upper end, the share between the two.",
+        "The share of values greater than this. With an upper limit, the share between the two.",
         "VALUE",
     )
     at_least: list[str] | None = option(
-        "The share of values of this or more. With an upper end, the share between the two.",
+        "The share of values of at least this. With an upper limit, the share between the two.",
         "VALUE",
         flags="--at-least --from",
     )
     at_most: list[str] | None = option(
-        "The share of values of this or less, of dates with that whole day.", "VALUE"
+        "The share of values of at most this. A date includes the whole day.", "VALUE"
     )
     below: list[str] | None = option(
         "The share of values less than this.", "VALUE", flags="--below --before"
     )
     share: list[str] | None = option(
-        "The share of a label, a whole number or a listed heavy hitter, or of the bin or atom that "
+        "The share of a label, whole number or listed heavy hitter, or of the bin or atom that "
         "contains a value. May be repeated.",
         "LABEL",
     )
 
     quantile: list[float] | None = option(
-        f"The quantile of a probability, {requirement(declared.Share)}, such as 0.5 for the "
+        f"The quantile at a probability {requirement(declared.Share)}, such as 0.5 for the "
         "median. May be repeated.",
         "P",
     )
     ask: list[str] | None = option(
-        "A question in words, such as 'share above 50000', 'histogram bins 16', mean or 'quantile "
-        "0.5'. Without the options above. May be repeated.",
+        "A question in words, such as 'share above 50000', 'histogram bins 16', mean or "
+        "'quantile 0.5'. Not with the options above. May be repeated.",
         "QUESTION",
     )
     start: str | None = option(
-        "On a circle: the value from which quantiles are counted, best where few values are.",
+        "On a circle: the value from which quantiles are counted. Choose one where values are "
+        "rare.",
         "VALUE",
     )
 
@@ -115,8 +116,9 @@ class AskedShares:
         kinds = {end.flag for end in lower}, {end.flag for end in upper}
         if several and (len(lower) != len(upper) or max(map(len, kinds)) > 1):
             raise ArgumentError(
-                "each of several ranges must have one lower and one upper end, by the same two "
-                "options. For example: --at-least 0 --below 18 --at-least 18 --below 65"
+                "several ranges must each have one lower and one upper limit, given with the "
+                "same two options. For example: --at-least 0 --below 18 --at-least 18 --below "
+                "65"
             )
         for probability in self.quantile or ():
             if excludes(declared.Share, probability):
@@ -153,23 +155,23 @@ class AskedShares:
         flags = " and ".join(dict.fromkeys(end.flag for end in (*lower, *upper)))
         if isinstance(result, HeavyHitters):
             if flags:
-                raise ArgumentError("heavy hitters are single values. Ask --share of one")
+                raise ArgumentError("heavy hitters are single values. Use --share for one of them")
         elif flags or self.quantile:
             require_no_segments(result, flag="--quantile" if self.quantile else flags)
         if self.quantile and not (isinstance(result, Distribution) and result.domain.ordered):
-            raise ArgumentError("quantile", "is for numbers", advice="For labels use --share")
+            raise ArgumentError("quantile", "is for numbers", advice="For labels, use --share")
         if self.quantile and result.domain.circular != (self.start is not None):
             raise ArgumentError(
-                "--quantile on a circle needs --start, the value from which values are counted"
+                "--quantile on a circle needs --start, the value where counting begins"
                 if self.start is None
-                else "--start is for a circle, and this is a line. Leave it out"
+                else "--start is only for a circular domain. Leave it out"
             )
         if self.start is not None:
             number_of(self.start, result.domain, name="--start")
         shares: list[questions.Share] = []
         if flags and isinstance(result, Distribution):
             if not result.domain.ordered:
-                raise ArgumentError(f"{flags} asks about numbers. For labels use --share")
+                raise ArgumentError(f"{flags} is for numbers. For labels, use --share")
             shares = self._ranges(result.domain)
         for text in self.share or ():
             if isinstance(result, Distribution):
@@ -188,15 +190,15 @@ class AskedShares:
 
 
 RULES = (
-    Rule("start", "is where a quantile is counted from", needs=("quantile",)),
+    Rule("start", "sets where quantiles are counted from", needs=("quantile",)),
     Rule(
         "",
-        "ask for something: --above, --at-least, --at-most, --below, --share, --quantile or --ask",
+        "ask a question with --above, --at-least, --at-most, --below, --share, --quantile or --ask",
         needs=("above", "at_least", "at_most", "below", "share", "quantile", "ask"),
     ),
     Rule(
         "ask",
-        "is a whole question",
+        "is a complete question",
         excludes=("above", "at_least", "at_most", "below", "share", "quantile", "start"),
     ),
 )
@@ -245,7 +247,7 @@ def answer(
         return
     alone = AskedShares(quantile=asked.quantile, start=asked.start)
     if asked.quantile and asked != alone and written.table:
-        raise ArgumentError("--csv holds one table: ask for shares or for quantiles")
+        raise ArgumentError("--csv writes one table: ask for shares or for quantiles, not both")
     answered = result_answer(result, asked.request(result, **how))
     tables, rows = [], csv_rows(answered)
     if asked.quantile:
@@ -284,13 +286,10 @@ def _show_released(
     out: Output,
 ) -> None:
     """Show the answers of a release of answers."""
-    if not asked.ask or how["target"] != "empirical":
+    if not asked.ask:
         said = ", ".join(f"'{each}'" for each in answers.release.questions)
-        raise ArgumentError(
-            f"{name} holds released answers, about the people in the data alone. Use --ask and "
-            f"one of {said}"
-        )
-    shown = released_answers(answers, name, level=how["level"], asked=asked.ask, segment=segment)
+        raise ArgumentError(f"{name} contains released answers. Use --ask with one of {said}")
+    shown = released_answers(answers, name, asked=asked.ask, segment=segment, **how)
     written.write(shown.rows)
     output = None if written.table is None else str(written.table)
     out.show({"command": "answer", **shown.document, "output": output}, *shown.tables)
@@ -306,9 +305,9 @@ def _show_pair(
     if not asked.ask:
         one, other = joint.domain.names
         raise ArgumentError(
-            f"{path.name} holds two attributes together, which are asked in words: --ask "
-            f"'quantile 0.5 of {one}', or --ask 'correlation'. A condition is 'given {other} "
-            "above 3' at the end"
+            f"{path.name} contains two attributes. Ask about them with --ask 'quantile 0.5 of "
+            f"{one}', or --ask 'correlation'. A condition goes at the end: 'given {other} above "
+            "3'"
         )
     rows = question_rows(joint, JointRequest(asks=asked.ask, **how))
     written.write([{key: row[key] for key in _PLAIN} for row in rows])  # type: ignore[literal-required]
@@ -338,7 +337,7 @@ def _show_answers(
 ) -> None:
     """Show the answers to questions in words, each by `Distribution.answer`."""
     if not isinstance(result, Distribution):
-        raise ArgumentError("heavy hitters are single values. Ask --share of one")
+        raise ArgumentError("heavy hitters are single values. Use --share for one of them")
     if result.domain.ordered:
         require_no_segments(result, flag="--ask")
     answers = [result.answer(each, **how) for each in asked]

@@ -51,9 +51,9 @@ class CostOptions:
     neighbors: str = option(
         "Neighboring data sets: replace-one or add-or-remove-one.", "RELATION", default=MISSING
     )
-    delta: str = option("In [0, 1). 0 is pure differential privacy.", "NUMBER", default="0")
+    delta: str = option("Delta, in [0, 1). 0 is pure differential privacy.", "NUMBER", default="0")
     confidence: float = option(
-        "The probability that no empty power of two counts as a bound. A higher one needs "
+        "The probability that no empty power of two is chosen as a bound. A higher one needs "
         "more rows.",
         "P",
         default=0.999,
@@ -82,7 +82,7 @@ def bounds(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="DATA", help="A table, .parquet or .csv. - is standard input (CSV)."
+            metavar="DATA", help="A table: .parquet or .csv. - is standard input (CSV)."
         ),
     ],
     *,
@@ -141,16 +141,14 @@ def _show(out: Output, found: PrivateBounds, ledger: Path | None) -> None:
         "guarantee": found.guarantee.to_document(),
     }
     rows = {"bounds": _said(found), "cost": str(found.guarantee)}
-    rows["paid by"] = (
-        "no ledger: add this cost to your own records" if ledger is None else str(ledger)
-    )
+    rows["paid by"] = "no ledger: record this cost yourself" if ledger is None else str(ledger)
     out.show(document, facts(rows))
 
 
 def _said(found: PrivateBounds) -> str:
     if found.low is None or found.high is None:
         return (
-            f"none found: no power of two holds about {found.threshold} rows or more. Use public "
-            "bounds, more rows or a larger epsilon"
+            f"none found: no power of two contains about {found.threshold} rows or more. Use "
+            "public bounds, more rows or a larger epsilon"
         )
     return f"--low {argument_text(found.low)} --high {argument_text(found.high)}"

@@ -52,7 +52,7 @@ def add_survey(
         typer.Option(
             "--closes",
             metavar="TIME",
-            help="When the epoch closes, such as 2026-12-06T00:00:00Z. [default: by hand]",
+            help="When the epoch closes, such as 2026-12-06T00:00:00Z. [default: manually]",
         ),
     ] = None,
     minimum: Annotated[
@@ -85,7 +85,7 @@ def add_survey(
     }
     rows = {key.replace("_", " "): value or "" for key, value in shown.items()}
     if reason:
-        rows["take part"] = f"with an app or a page of your own: {reason}"
+        rows["take part"] = f"with your own app or page: {reason}"
     out.show({"command": "collector add-survey", **shown}, facts(rows))
 
 
@@ -99,10 +99,10 @@ def _agree_to_text(collector: CollectorAddress, survey: Survey, out: Output) -> 
         return
     names = [name for name in NOTICE if former.get(name) != survey.notice.get(name)]
     rows = [[name, former.get(name, ""), survey.notice.get(name, "")] for name in names]
-    table = grid("the text for people changes", ["text", "until now", "from now on"], rows)
+    table = grid("the text shown to people changes", ["text", "until now", "from now on"], rows)
     for column in table.columns:
         column.justify = "left"
-    out.agree(table, "Replace the text?", "the text for people would change")
+    out.agree(table, "Replace the text?", "the text shown to people would change")
 
 
 def tokens(
@@ -148,7 +148,7 @@ def revoke(
     *,
     out: Output,
 ) -> None:
-    """Revoke a token of an analyst or admin, at once.
+    """Revoke an analyst or admin token immediately.
 
     The last token of an admin is not revoked: make another one first, on the page of tokens or with
     `POST /v1/tokens`. If all tokens of admins are lost, stop the collector, set LAPWING_ADMIN_TOKEN
@@ -170,7 +170,7 @@ def _admin_token() -> str:
     if token is None and path is not None:
         token = Path(path).read_text("utf-8")
     if token is None and is_terminal(sys.stdin):
-        token = getpass("Token of an admin: ")
+        token = getpass("Admin token: ")
     if not token:
         raise ArgumentError(
             f"an admin's token is needed. Set {_TOKEN}, or {_TOKEN}_FILE to a file that holds it"
@@ -182,7 +182,8 @@ def export(
     survey: Annotated[
         str,
         typer.Argument(
-            metavar="FINGERPRINT", help="The survey's fingerprint: all 64 digits, or the first few."
+            metavar="FINGERPRINT",
+            help="The survey's fingerprint: all 64 hex digits, or the first few.",
         ),
     ],
     output: OutputFile,
@@ -191,7 +192,7 @@ def export(
     where: StoreOptions,
     out: Output,
 ) -> None:
-    """One survey of a collector with all its reports, as a file.
+    """Export a survey and all its reports to a file.
 
     The collector may keep running: the file is a snapshot. It holds reports and the ids of batches,
     and no token. `lapwing collector import` reads it.
@@ -202,8 +203,8 @@ def export(
         named = [each for each in known if each.startswith(survey)] if survey else []
         if len(named) != 1:
             raise ArgumentError(
-                f"exactly one survey must have a fingerprint that begins with {survey!r}. There "
-                f"are {len(named)}. Give more of its digits, or check them"
+                f"exactly one fingerprint must begin with {survey!r}, but {len(named)} do. Give "
+                "more digits, or check them"
             )
         size = 0
         with writing(output, mode=0o600) as stream:  # as the database it comes from

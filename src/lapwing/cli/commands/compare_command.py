@@ -53,26 +53,28 @@ class ComparisonOptions:
     """The options that say who is compared, and about whom that speaks."""
 
     people: str | None = option(
-        "same: people may be in both, as in two periods, and the privacy guarantees compose. "
-        "different: nobody is in both, as in two groups. Default: different for two segments of "
-        "one release or one file of tallies, else same.",
+        "same: a person may be in both, as in two periods, so the privacy guarantees compose. "
+        "different: nobody is in both, as in two groups. Default: different for two segments "
+        "of one release or one file of tallies, else same.",
         "WHICH",
     )
     target: str = option(
-        "Whom the intervals are about. population: the people from whom those of both sides were "
-        "drawn. empirical: these very people.",
+        "Whom the intervals are about. population: the population that both samples come from. "
+        "empirical: the people in the samples.",
         "WHOM",
         default="population",
     )
     segment: list[str] | None = option(
-        "The segment of two releases by segment. Give it twice, once for each release.", "NAME"
+        "The segment to compare, for releases by segment. Give it once for both, or twice, "
+        "once for each.",
+        "NAME",
     )
 
     def check(self) -> None:
         """Raise ArgumentError where an option is wrong."""
         target_of(self.target)
         if len(self.segment or ()) > 2:
-            raise ArgumentError("--segment is given once for both, or twice, one for each")
+            raise ArgumentError("--segment must be given once for both, or twice, once for each")
 
 
 RULES = (
@@ -81,7 +83,7 @@ RULES = (
         "compares one result with the truth",
         excludes=("second_file", "output", "people", "target", "segment"),
     ),
-    Rule("", "name what to compare with: a second result, or --truth", ("second_file", "truth")),
+    Rule("", "give a second result to compare with, or --truth", ("second_file", "truth")),
 )
 
 
@@ -91,7 +93,7 @@ def compare(
     ],
     second_file: Annotated[
         Path | None,
-        typer.Argument(metavar="SECOND", help="Another result, which is subtracted from FIRST."),
+        typer.Argument(metavar="SECOND", help="The result to subtract from FIRST."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -193,7 +195,7 @@ def _show_pairs(
     from lapwing.results.joint_answers import block_rows, difference_of_joints
 
     if compared.segment:
-        raise ArgumentError("two attributes together are compared without segments")
+        raise ArgumentError("joint results of two attributes are compared without segments")
     first, second = (JointDistribution.load(path) for path in files)
     difference = first.difference(second)
     request = JointRequest(level=level, target=target_of(compared.target))
@@ -313,7 +315,7 @@ def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
         way, deviation = mean_error(one, two), abs(one.std - two.std)
         return [
             *measures,
-            Measure("error of the mean direction, the shorter way round", way, unit),
+            Measure("error of the mean direction, the shorter way around", way, unit),
             Measure("error of the standard deviation on the circle", deviation, unit),
         ]
     return [
@@ -363,4 +365,4 @@ def _text(value: float | None) -> str:
         return "other bins"
     if math.isnan(value):
         return NO_MIDDLE
-    return estimate_text(value, 6)
+    return estimate_text(value)

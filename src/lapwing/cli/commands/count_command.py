@@ -25,8 +25,8 @@ def count(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help="Tables, .parquet, .arrow or .csv, or folders of them (- is standard input, CSV), "
-            "or exact counts to add.",
+            help="Tables (.parquet, .arrow or .csv) or folders of them, or exact counts to add. "
+            "- is standard input (CSV).",
         ),
     ],
     output: OutputFile,
@@ -52,11 +52,11 @@ def count(
     if all(stored):
         parts = [ExactCounts.load(path) for path in files]
         if unit is not None:
-            raise ArgumentError("exact counts already have a unit. Leave --unit and --most out")
+            raise ArgumentError("exact counts already have a unit. Leave out --unit and --most")
         total = sum(parts[1:], start=parts[0])
         note = ""
     elif any(stored):
-        raise ArgumentError("give tables, or exact counts, not both. Count the tables first")
+        raise ArgumentError("give tables or exact counts, not both. Count the tables first")
     else:
         # Epsilon is not known here. More bins cost little, and keep values apart that many hold.
         # By segment they cost much with pure epsilon.

@@ -82,13 +82,13 @@ class DecoderOptions:
     """The options of a decoder."""
 
     decoder: str | None = option(
-        f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.", "NAME"
+        f"One of: {', '.join(DECODERS)}. Default: the one recommended for the randomizer.", "NAME"
     )
     candidates: Path | None = option(
-        "With --decoder candidates: a file of the values to score, one on each line.", "FILE"
+        "With --decoder candidates: a file of the values to score, one per line.", "FILE"
     )
     resume: bool = option(
-        "With --decoder exhaustive-scan: keep the progress in OUTPUT.progress, and continue there.",
+        "With --decoder exhaustive-scan: save progress in OUTPUT.progress, and resume from it.",
         default=False,
     )
     settings: Settings = None
@@ -111,7 +111,7 @@ class DecoderOptions:
             return self._of_log(survey, default.name, out, output)
         if of_log or self.candidates is not None or self.resume:
             raise ArgumentError(
-                "--candidates, --resume and their decoders are for stored reports of linear hashing"
+                "--candidates, --resume and their decoders are for stored linear-hashing reports"
             )
         return self._of_counts()
 
@@ -129,7 +129,7 @@ class DecoderOptions:
     ) -> Decoder | SearchDecoder:
         name = self.decoder or (default if self.candidates is None else Candidates.name)
         if (self.candidates is not None) != (name == Candidates.name):
-            raise ArgumentError("--candidates names the file of --decoder candidates. Give both")
+            raise ArgumentError("--candidates and --decoder candidates must be given together")
         if self.resume and (name != ExhaustiveScan.name or output is None):
             raise ArgumentError("resume", "is for --decoder exhaustive-scan with --output")
         state = None if output is None else self._progress(output)
@@ -137,8 +137,8 @@ class DecoderOptions:
         values = [] if self.candidates is None else [read_candidates(self.candidates, domain)]
         if not values and self.decoder is None and scanned_long(survey.randomizer, "log"):
             raise ArgumentError(
-                f"a scan of all {count_text(domain.size)} values takes hours. Score your own list "
-                "of values with --candidates FILE, or ask for the scan with --decoder "
+                f"scanning all {count_text(domain.size)} values takes hours. Score your own "
+                "list with --candidates FILE, or request the scan with --decoder "
                 "exhaustive-scan"
             )
         found: Any = make_with_settings(DECODERS[name], *values, settings=self.settings or ())
@@ -146,7 +146,7 @@ class DecoderOptions:
             chosen: Decoder | SearchDecoder = found
             return chosen
         if default == PrefixExtension.name:
-            raise ArgumentError(f"stored prefixes are not scanned. Use --decoder {default}")
+            raise ArgumentError(f"stored prefix reports cannot be scanned. Use --decoder {default}")
         return WatchedScan(found, out, state)
 
     def _progress(self, output: Path) -> Path | None:
@@ -163,13 +163,13 @@ def read_candidates(path: Path, domain: Any) -> list[Any]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise FormatError(f"{path.name} must be UTF-8 text, one value on each line") from None
+        raise FormatError(f"{path.name} must be UTF-8 text, with one value per line") from None
     values = [line.strip() for line in lines if line.strip()]
     if domain.name == "hashed-strings" or not isinstance(domain.labels, int):
         return values
     wrong = next((i for i, text in enumerate(values, 1) if not text.isdecimal()), None)
     if wrong is not None:
-        raise FormatError(f"{path.name} must hold whole numbers. Value {wrong} is not one")
+        raise FormatError(f"{path.name} must contain whole numbers, but value {wrong} is not one")
     return [int(text) for text in values]
 
 
@@ -178,8 +178,8 @@ Words = Annotated[
     typer.Argument(
         metavar="SURVEY TALLY",
         help="The survey (lapwing new), then its tally (lapwing tally, lapwing merge). Several "
-        "surveys about one distribution, as the epochs of lapwing new --after, each with its "
-        "tallies, are decoded to one answer.",
+        "surveys of one distribution (such as epochs from lapwing new --after), each "
+        "followed by its tallies, give one answer.",
     ),
 ]
 
@@ -195,7 +195,7 @@ def decode(
     level: Level = 0.95,
     out: Output,
 ) -> None:
-    """The estimated distribution of a survey's answers.
+    """The distribution estimated from a survey's reports.
 
     Shows quantiles or shares with intervals, about the distribution of the people who reported. The
     intervals are computed from the tally, not from the decoder. Where a smooth estimate lies
@@ -220,8 +220,8 @@ def decode(
     else:
         if decoding != DecoderOptions():
             raise ArgumentError(
-                "several tallies are decoded together by a decoder of their own. Leave the "
-                "decoder's options out"
+                "several tallies are decoded together by a special decoder. Leave out the "
+                "decoder options"
             )
         result = decode_together(pairs)
         head = {"together": result.provenance["together"]}
@@ -248,19 +248,20 @@ def _pairs(files: Sequence[Path], segment: str | None) -> list[tuple[Survey, Tal
     """Return each tally with the survey that stands before it."""
     if len(files) == 1 and format_of(files[0]) == RELEASE:
         raise ArgumentError(
-            f"{files[0].name} is a release, which needs no tally: lapwing show {files[0].name}"
+            f"{files[0].name} is a release, which needs no decoding. Run lapwing show "
+            f"{files[0].name}"
         )
     weeks = read_weeks([str(path) for path in files], dated=False, segment=segment)
     pairs = [pair for pair in weeks.weeks if isinstance(pair, tuple)]
     if weeks.bare:
         raise ArgumentError(
-            f"no tally follows {weeks.bare[0].name}. Name each survey before its tallies"
+            f"no tally follows survey {weeks.bare[0].name}. Name each survey before its tallies"
         )
     if len(pairs) < len(weeks.weeks):
-        raise ArgumentError("decode takes surveys and their tallies, but no releases or gaps")
+        raise ArgumentError("decode takes surveys and their tallies, not releases or gaps")
     if len(pairs) > 1 and len({survey.fingerprint for survey, _ in pairs}) == 1:
         raise ArgumentError(
-            "these are several tallies of one survey: add them with lapwing merge, or decode weeks "
-            "with lapwing series"
+            "there are several tallies of one survey. Add them with lapwing merge, or decode "
+            "weeks with lapwing series"
         )
     return pairs

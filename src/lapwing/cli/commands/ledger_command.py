@@ -30,7 +30,7 @@ class BudgetOptions:
     """The options of a new ledger."""
 
     epsilon: str | None = option(
-        "Write a new ledger with this budget, which no later call changes. Needs --neighbors.",
+        "Write a new ledger with this budget, which cannot be changed later. Needs --neighbors.",
         "NUMBER",
     )
     delta: str = option("Delta of a new budget.", "NUMBER", default="0")
@@ -40,8 +40,8 @@ class BudgetOptions:
     )
     tight: bool = option(
         "For a new budget: compose Gaussian noise and pure epsilons numerically (needs "
-        "dp-accounting), which allows more than basic composition. Fix all epsilons beforehand: "
-        "none may depend on an answer.",
+        "dp-accounting), which allows more than basic composition. Fix all epsilons in "
+        "advance: none may depend on an answer.",
         default=False,
     )
 
@@ -51,8 +51,8 @@ class BudgetOptions:
             return Ledger.load(path)
         if path.exists():
             raise ArgumentError(
-                f"{path.name} exists, and a budget is set once. Leave --epsilon, --delta, "
-                "--neighbors and --tight out, or name a new file"
+                f"{path.name} exists, and its budget is fixed. Leave out --epsilon, --delta, "
+                "--neighbors and --tight, or name a new file"
             )
         if self.epsilon is None or self.neighbors is None:
             raise ArgumentError("a new ledger needs --epsilon and --neighbors (and --delta)")
@@ -69,7 +69,7 @@ def ledger(
     budget: BudgetOptions,
     out: Output,
 ) -> None:
-    """A privacy budget, and what has been spent of it.
+    """A privacy budget, and how much of it is spent.
 
     Every release names the ledger with --ledger and pays before its noise is drawn. Gaussian noise
     of several releases composes more tightly than their epsilons. A payment that says "reserved"
@@ -137,10 +137,10 @@ def _reason(held: Ledger) -> str | None:
         return None
     beside = "composed with it" if held.tight else "added to it"
     return (
-        "Gaussian noise of several releases composes by squares: the total mu is "
-        f"{_mu_text(mu_squared)}, the root of the sum of the squares. 'spent' is its epsilon at "
-        f"the budget's delta {exact_text(held.budget.delta)}, with pure epsilons {beside}. Each "
-        "row of the table has the epsilon at its own delta"
+        "The mu of several Gaussian releases composes by squares: the total is "
+        f"{_mu_text(mu_squared)}, the root of the sum of squares. 'spent' is its epsilon at the "
+        f"budget's delta {exact_text(held.budget.delta)}, with pure epsilons {beside}. Each "
+        "table row shows epsilon at its own delta"
     )
 
 

@@ -40,8 +40,8 @@ def merge(
         typer.Option(
             "--people",
             metavar="WHICH",
-            help="For releases. different: nobody is in two of them. same: people may be in "
-            "several, as in months, and the privacy guarantees compose.",
+            help="For releases. different: nobody is in more than one. same: a person may be in "
+            "several, such as months, so the privacy guarantees compose.",
         ),
     ] = "different",
     force: Force = False,
@@ -66,8 +66,8 @@ def merge(
         _merge_releases(tallies, output, out, people)
     elif people == "same":
         raise ArgumentError(
-            "--people same is for releases. Each report of a tally has the privacy guarantee of "
-            "its survey, and those of one person compose. Leave it out"
+            "--people same is for releases only. Each report in a tally has its survey's "
+            "guarantee, and one person's reports always compose. Leave it out"
         )
     else:
         _merge_tallies(tallies, output, out)
@@ -102,7 +102,9 @@ def _is_release(path: Path) -> bool:
 
 def _merge_answers(paths: list[Path], output: Path, out: Output, people: People) -> None:
     if people == "same":
-        raise ArgumentError("released answers add only for different people. Leave --people out")
+        raise ArgumentError(
+            "released answers can be added only for different people. Leave out --people"
+        )
     total, counted = _added(
         paths, QuestionRelease.load, lambda part: {"parts": 1, "people": part.people}
     )
@@ -170,10 +172,12 @@ def _added(
         try:
             if total is not None and isinstance(total, Mapping) != isinstance(part, Mapping):
                 raise MismatchError(
-                    "some of them hold segments and some do not. Merge those "
-                    "with segments apart from those without"
+                    "some have segments and some do not. Merge those with segments separately "
+                    "from those without"
                 )
             total = part if total is None else total + part
         except MismatchError as error:
-            raise MismatchError(f"{path.name} does not go with {paths[0].name}: {error}") from None
+            raise MismatchError(
+                f"{path.name} cannot be merged with {paths[0].name}: {error}"
+            ) from None
     return total, counted

@@ -36,6 +36,7 @@ from lapwing.planning.recommendation import recommend
 from lapwing.privacy.exact_numbers import Epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import OPEN_BINS, domain_text
+from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
@@ -56,21 +57,21 @@ class RandomizerOptions:
     """The options that say which randomizer, and what it guarantees."""
 
     randomizer: str = option(
-        f"{RECOMMENDED} (default): the best for --users people. Or the name of one, such as "
-        "square-wave. Another word lists all names.",
+        f"{RECOMMENDED} (default): the best for --users people. Or a name, such as square-wave. "
+        "Any other word lists all names.",
         "NAME",
         default=RECOMMENDED,
     )
     epsilon: str | None = option(
         f"The privacy parameter of one report, {requirement(Epsilon)}. It is kept exactly as "
-        "typed, also 1/3.",
+        "typed, so 1/3 is allowed.",
         "NUMBER",
     )
     users: int | None = option(
         f"How many people will report, for --randomizer {RECOMMENDED}. Default: {USERS}.", "N"
     )
     ask: list[str] | None = option(
-        f"A question that the result will be asked, for --randomizer {RECOMMENDED}: 'share above "
+        f"A question you will ask of the result, for --randomizer {RECOMMENDED}: 'share above "
         "50000', 'histogram bins 16', mean, 'quantile 0.5' or curve. May be repeated.",
         "QUESTION",
     )
@@ -122,8 +123,8 @@ def _planned(domain: Domain, epsilon: str, users: int, like: Vector) -> Multisca
     found = recommend(domain, epsilon=epsilon, users=users, like=like, repeats=1).randomizer
     if not isinstance(found, MultiscaleWave):
         raise ArgumentError(
-            f"--like chooses the components of a multiscale wave, and what is recommended here is "
-            f"{found.name}. Leave it out"
+            f"--like tunes the components of a multiscale wave, but {found.name} is recommended "
+            "here. Leave it out"
         )
     return found
 
@@ -133,19 +134,20 @@ class AnswerOptions:
     """The options that say what else a survey agrees on."""
 
     name: str | None = option(
-        "Name of the survey: what it asks. It is part of the fingerprint.", "TEXT"
+        "Name of the survey, which says what it asks. It is part of the fingerprint.", "TEXT"
     )
     segment: list[str] | None = option(
-        "A public label that may accompany a report. Each has its own tally. May be repeated.",
+        "A public label that may accompany a report. Each segment has its own tally. May be "
+        "repeated.",
         "LABEL",
         names={"segments": "--segment"},
     )
     segment_minimum: int | None = option(
-        f"Reports that a segment needs before a collector shows it. Default: {MINIMUM}.", "N"
+        f"How many reports a segment needs before a collector shows it. Default: {MINIMUM}.", "N"
     )
     remembered: bool = option(
-        "Memoized reports: a device sends its first report every time. It costs epsilon once, and "
-        "shows no changes.",
+        "Memoized reports: a device always resends its first report. This costs epsilon only "
+        "once, but shows no changes.",
         default=False,
     )
     notice: Path | None = option(
@@ -162,8 +164,8 @@ class AnswerOptions:
         require(document, set(), name=f"the notice in {self.notice.name}", optional=NOTICE)
         if not document or None in document.values():
             raise FormatError(
-                f"{self.notice.name} must hold a string for one or more of {', '.join(NOTICE)}. "
-                "Leave out the others"
+                f"{self.notice.name} must contain a string for one or more of "
+                f"{', '.join(NOTICE)}. Leave out other keys"
             )
         return document
 
@@ -185,17 +187,17 @@ class KindOptions:
     """The options that ask for something else than a new survey."""
 
     domain_only: bool = option(
-        "Write the domain alone, with each --segment, for lapwing recommend, count and release.",
+        "Write only the domain (with any --segment), for lapwing recommend, count and release.",
         default=False,
     )
     axis: list[str] | None = option(
-        "Two attributes together: an axis and the file of its domain (lapwing new --domain-only). "
+        "For two attributes: an axis name and its domain file (lapwing new --domain-only). "
         "Give it twice. Both values are protected.",
         "NAME=FILE",
     )
     after: tuple[Path, Path] | None = option(
-        "Write the survey of the next epoch: domain and epsilon stay, and the answer so far "
-        "(lapwing decode -o) chooses the mixture components. Takes --name and --users.",
+        "Write the survey of the next epoch. It keeps the domain and epsilon, and fits the "
+        "mixture components to RESULT (lapwing decode -o). Takes --name and --users.",
         "SURVEY RESULT",
     )
 
@@ -205,18 +207,28 @@ _SUITS = f"goes with --randomizer {RECOMMENDED}"
 _OTHER_FILES = ("after", "domain_only")
 
 RULES = (
-    Rule("after", "takes only --name and --users: all else is in SURVEY", only=("name", "users")),
+    Rule(
+        "after",
+        "takes only --name and --users: everything else is in SURVEY",
+        only=("name", "users"),
+    ),
     Rule(
         "domain_only",
-        "takes the options of one domain, --segment and no others",
+        "takes only the options of one domain and --segment",
         only=(*DOMAIN_FIELDS, "segment"),
     ),
-    Rule("axis", "names whole domains", excludes=(*DOMAIN_FIELDS, "like", "ask")),
+    Rule("axis", "takes complete domains", excludes=(*DOMAIN_FIELDS, "like")),
+    Rule(
+        "axis",
+        "joins two attributes, and the result answers any question about them later, with narrower "
+        "intervals if --epsilon is larger",
+        excludes=("ask",),
+    ),
     *DOMAIN_RULES,
     Rule("users", _SUITS, excludes=("randomizer",)),
     Rule("like", _SUITS, excludes=("randomizer",)),
     Rule("ask", _SUITS, excludes=("randomizer",)),
-    Rule("segment_minimum", "is the least size of a segment", needs=("segment",)),
+    Rule("segment_minimum", "is the smallest size of a segment", needs=("segment",)),
     Rule("settings", "belongs to a randomizer", needs=("randomizer",)),
     Rule(
         "",
@@ -286,6 +298,10 @@ def _write_survey(
     like = known.masses(laid, out, moved=chosen.ask)
     survey = answers.build_survey(chosen.build_randomizer(domain, like=like))
     domain = survey.randomizer.domain
+    if isinstance(domain, Product):
+        from lapwing.planning.pair_recommendation import with_bins_of_axes  # slow to import
+
+        note = f"{note} {with_bins_of_axes(domain, float(survey.guarantee.epsilon))[1]}"
     warn_of_epsilon(survey.guarantee.epsilon, seen="one report", stacklevel=1)
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}

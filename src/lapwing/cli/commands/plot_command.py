@@ -34,12 +34,12 @@ class PictureOptions:
     """The options of a picture."""
 
     title: str | None = option(
-        "Title of the picture. The number of people and epsilon are below it.", "TEXT"
+        "Title of the picture. The number of people and epsilon appear below it.", "TEXT"
     )
     label: str | None = option('Label of the axis of values, such as "income, dollars".', "TEXT")
     detail: _Detail = option(
-        "Densities in steps that the reports can distinguish (resolved), or all bins. For a "
-        "series, weeks draws a small picture of each week, and all draws these with all bins.",
+        "resolved: densities in steps that the reports can distinguish. all: every bin. For a "
+        "series, weeks draws a small picture of each week, and all does so with every bin.",
         default="resolved",
     )
 
@@ -74,7 +74,7 @@ def plot(
     alone = segment is None and named.truth is None and words.label is None
     if answers := question_release(result_file):
         if not alone:
-            raise ArgumentError("answers are drawn on their own. Leave out all but the title")
+            raise ArgumentError("answers are drawn alone. Leave out all options but the title")
         _write(output, answers.plot(level=intervals.level, title=words.title), out, truth=False)
         return
     if is_joint(result_file):  # its intervals hold for both targets
@@ -90,7 +90,7 @@ def plot(
         _write(output, series.plot(kind=kind, detail=detail, **how, **texts), out, truth=False)
         return
     if words.detail == "weeks":
-        raise ArgumentError("--detail weeks is for a series (lapwing series -o)")
+        raise ArgumentError("--detail weeks is only for a series (lapwing series -o)")
     if segment is None and named.truth is None and (table := segmented_release(result_file)):
         _write(output, table.plot(detail=words.detail, **how, **texts), out, truth=False)
         return
@@ -110,8 +110,8 @@ def _joint_figure(path: Path, level: float, *, alone: bool) -> Any:
     """Return the picture of a joint distribution, which takes no option but the level."""
     if not alone:
         raise ArgumentError(
-            "a joint distribution is drawn on its own, with titles of its own. Leave out the "
-            "segment, the truth, --target, --title, --label and --detail"
+            "a joint distribution is drawn alone, with its own titles. Leave out --segment, "
+            "--truth, --target, --title, --label and --detail"
         )
     joint = JointDistribution.load(path)
     return draw_joint(joint, level=level, figure=new_figure((7.2, 4.4)))

@@ -29,8 +29,8 @@ class RandomizingOptions(WorkOptions):
     """The options that say what stands alongside the reports."""
 
     by: str | None = option(
-        "The column with the segment of each person. It is written next to the report and is not "
-        "protected. Needs .parquet, .arrow or .csv.",
+        "The column with each person's segment. It is written next to the report, unprotected. "
+        "Needs .parquet, .arrow or .csv.",
         "NAME",
     )
 
@@ -52,7 +52,7 @@ def randomize(
     work: RandomizingOptions,
     out: Output,
 ) -> None:
-    """Randomized reports, one for the value of each person.
+    """Randomized reports, one per person.
 
     Each value is randomized on its own. Reports are in the order of the rows. A seed would undo the
     protection, so there is none. If any value is refused, nothing is written.
@@ -108,7 +108,9 @@ def _randomize_folder(
     """Write a file of reports for each table of a folder into another folder."""
     if output.resolve() == values.resolve():
         raise ArgumentError(
-            "output", "must not be the folder of the values", advice="Name another folder"
+            "output",
+            "must not be the folder that contains the values",
+            advice="Name another folder",
         )
     survey = read_survey(survey_file)
     domain = survey.randomizer.domain
@@ -151,8 +153,8 @@ def _show(
     if survey.answers != "fresh":
         drawn = "permanent rounds" if survey.answers == "remembered round" else "reports"
         shown["another run"] = (
-            f"draws other {drawn} and costs each person epsilon = "
-            f"{epsilon_text(survey.guarantee.epsilon)} again. Only a device file keeps them"
+            f"draws new {drawn} and costs each person epsilon = "
+            f"{epsilon_text(survey.guarantee.epsilon)} again. Only a device file stores them"
         )
     if by is not None:
         shown["in the clear"] = f"the segment of each person, from column {by}"

@@ -66,7 +66,7 @@ class PlannedDomain:
         files = {name if equals else Path(name).stem: path or name for name, equals, path in named}
         if len(typed) != 2 or len(files) != 2:
             raise ArgumentError(
-                "domain", "must be given once, or twice for two attributes with different names"
+                "domain", "must be given once, or twice with different names for two attributes"
             )
         return product_of({name: Path(path) for name, path in files.items()}, bins=bins)
 
@@ -77,15 +77,15 @@ class GoalOptions:
 
     users: int | None = option("How many people will report.", "N")
     error: float | None = option(
-        "Instead of --users: the error to reach. The answer is how many people it needs.", "SHARE"
+        "Instead of --users: the error to reach. Prints how many people are needed.", "SHARE"
     )
     change: float | None = option(
-        "Instead of --users: the size of a change to detect, as the largest gap of two CDFs. "
-        "Prints the number of respondents needed per week.",
+        "Instead of --users: the change to detect, as the largest gap between two CDFs. Prints "
+        "how many respondents are needed per week.",
         "SHARE",
     )
     weeks: int | None = option(
-        "With --change: weeks until the change is reported. Default: 2.", "N"
+        "With --change: how many weeks until the change is reported. Default: 2.", "N"
     )
     distance: str | None = option(
         "The error to minimize: wasserstein (default) or kolmogorov-smirnov. For categories: l1 "
@@ -93,7 +93,8 @@ class GoalOptions:
         "NAME",
     )
     kind: str = option(
-        "The kind of column to plan for: typical (the mean of all), smooth, multimodal or spiky.",
+        "The kind of column to plan for: typical (the average of all kinds), smooth, "
+        "multimodal or spiky.",
         "KIND",
         default="typical",
     )
@@ -101,29 +102,30 @@ class GoalOptions:
         "Simulate the errors instead of reading them from the table.", default=False
     )
     ask: list[str] | None = option(
-        "A question that the result will be asked, such as 'share above 50000', 'histogram bins "
-        "16', mean, 'quantile 0.5' or curve. The design suits it. May be repeated.",
+        "A question you will ask of the result, such as 'share above 50000', 'histogram bins "
+        "16', mean, 'quantile 0.5' or curve. The design is optimized for it. May be repeated.",
         "QUESTION",
     )
     report_bytes: int | None = option("For categories: the maximum size of a report in bytes.", "N")
     server_seconds: float | None = option(
-        "For categories: the approximate maximum of processor time to tally and decode.", "SECONDS"
+        "For categories: the approximate maximum processor time to tally and decode.", "SECONDS"
     )
 
 
 RULES = (
-    Rule("weeks", "is how soon a change is noticed", needs=("change",)),
+    Rule("weeks", "says how soon a change must be reported", needs=("change",)),
     Rule(
         "change",
-        "asks how many people are needed, for any column",
+        "asks how many people are needed, whatever the column",
         excludes=("users", "error", "like"),
     ),
     Rule("error", "asks how many people are needed", excludes=("users",)),
-    Rule("like", "says what to plan for", excludes=("kind",)),
+    Rule("like", "already says what to plan for", excludes=("kind",)),
     Rule("ask", "chooses the design for questions", excludes=("change",)),
     Rule(
         "",
-        "give --users (how many people will report), or how many are needed: --error or --change",
+        "give --users (how many people will report), or ask how many are needed with --error "
+        "or --change",
         needs=("users", "error", "change"),
     ),
 )
@@ -135,7 +137,8 @@ def recommend(
         typer.Option(
             "--epsilon",
             metavar="NUMBER",
-            help=f"The privacy parameter of one report, {requirement(Epsilon)}. Also 1/3.",
+            help=f"The privacy parameter of one report, {requirement(Epsilon)}. May be a "
+            "fraction such as 1/3.",
         ),
     ],
     *,

@@ -38,7 +38,7 @@ from lapwing.planning.release_choice import mechanism_text
 from lapwing.planning.release_defaults import mechanism_choice, release_bins
 from lapwing.planning.release_questions import expected_answers
 from lapwing.planning.simulation import KINDS
-from lapwing.privacy.exact_numbers import Epsilon, exact_delta
+from lapwing.privacy.exact_numbers import Delta, Epsilon, exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
@@ -68,13 +68,15 @@ class PromiseOptions:
     """The options of a privacy guarantee."""
 
     neighbors: str | None = option(
-        "Neighboring data sets: replace-one (the number of rows is public) or add-or-remove-one. "
-        "There is no default, because an epsilon means nothing without it.",
+        "Neighboring data sets: replace-one (the number of rows is public) or "
+        "add-or-remove-one. There is no default, because epsilon has no meaning without it.",
         "RELATION",
     )
     epsilon: str | None = option(f"Privacy parameter, {requirement(Epsilon)}.", "NUMBER")
     delta: str = option(
-        "With --epsilon, in [0, 1). 0 is pure differential privacy.", "NUMBER", default="0"
+        f"With --epsilon, {requirement(Delta)}. 0 is pure differential privacy.",
+        "NUMBER",
+        default="0",
     )
     mu: str | None = option("Instead of --epsilon: Gaussian differential privacy.", "NUMBER")
     rho: str | None = option(
@@ -93,13 +95,14 @@ class QuestionOptions:
     """The options of answers instead of the whole curve."""
 
     ask: list[str] | None = option(
-        "Publish the answer to a question instead of the whole curve, with its own noise: 'share "
-        "above 50000', 'histogram bins 8', mean, 'quantile 0.5' or curve. May be repeated.",
+        "Publish only the answer to a question, with its own noise, instead of the whole "
+        "curve: 'share above 50000', 'histogram bins 8', mean, 'quantile 0.5' or curve. May be "
+        "repeated.",
         "QUESTION",
     )
     shares: str | None = option(
-        "Shares of the budget for the questions in their order, such as 0.2,0.8. Default: half "
-        "for the curve, if it is asked, and the rest in equal shares.",
+        "Budget shares of the questions, in order, such as 0.2,0.8. Default: half for the "
+        "curve, if asked, and the rest divided equally.",
         "LIST",
     )
 
@@ -109,7 +112,8 @@ class MechanismOptions(QuestionOptions):
     """The options of a mechanism, and of what is released."""
 
     mechanism: str | None = option(
-        f"One of: {', '.join(MECHANISMS)}. Default: the one of least predicted error.", "NAME"
+        f"One of: {', '.join(MECHANISMS)}. Default: the one with the smallest predicted error.",
+        "NAME",
     )
     settings: Settings = None
 
@@ -143,8 +147,8 @@ class PaymentOptions:
     """The options of a payment."""
 
     ledger: Path | None = option(
-        "Ledger file to charge before noise is drawn (lapwing ledger). A release that is "
-        "interrupted stays paid.",
+        "Ledger file to charge before noise is drawn (lapwing ledger). An interrupted release "
+        "stays charged.",
         "FILE",
     )
     name: str | None = option(
@@ -168,7 +172,7 @@ class KindOptions(CountsOptions):
     """The options that ask for one more round, for errors, or for counts of another library."""
 
     next_round: Path | None = option(
-        "Publish one more round of new people, after this release in rounds.",
+        "Add one more round of new people to this release in rounds.",
         "RELEASE",
     )
 
@@ -185,11 +189,11 @@ class KindOptions(CountsOptions):
         folder = next((path for path in data if path.is_dir()), None)
         if folder is not None:
             raise ArgumentError(
-                f"release one file, and {folder} is a folder. Count its tables first: lapwing "
-                f"count {folder}"
+                f"release takes one file, but {folder} is a folder. Count its tables first: "
+                f"lapwing count {folder}"
             )
         if len(data) > 1 and self.next_round is None:
-            raise ArgumentError("release one file. Count several first: lapwing count")
+            raise ArgumentError("release takes one file. Count several first: lapwing count")
 
 
 _LOSS = "already states the privacy loss"
@@ -197,8 +201,8 @@ _LOSS = "already states the privacy loss"
 RULES = (
     *COUNTS_RULES,
     Rule("", "missing argument 'DATA'", needs=("data", "counts")),
-    Rule("next_round", "takes DATA, --output and --ledger, and no others", only=("data", "ledger")),
-    Rule("next_round", "takes DATA, --output and --ledger", needs=("ledger",)),
+    Rule("next_round", "takes only DATA, --output and --ledger", only=("data", "ledger")),
+    Rule("next_round", "takes only DATA, --output and --ledger", needs=("ledger",)),
     Rule("epsilon", _LOSS, excludes=("mu", "rho")),
     Rule("mu", _LOSS, excludes=("rho",)),
     Rule(
@@ -213,7 +217,7 @@ RULES = (
     ),
     Rule(
         "",
-        "missing option '--output' / '-o': only a --dry-run writes nothing",
+        "missing option '--output' / '-o': only --dry-run writes nothing",
         needs=("output", "dry_run"),
     ),
     Rule("shares", "divides the budget among questions", needs=("ask",)),
@@ -226,8 +230,8 @@ def release(
         list[Path] | None,
         typer.Argument(
             metavar="DATA",
-            help="A table, .parquet or .csv (- is standard input, CSV), or exact counts (lapwing "
-            "count). With --next-round those of all rounds in order, the new one last.",
+            help="A table (.parquet, .csv or - for standard input) or exact counts (lapwing "
+            "count). With --next-round, those of all rounds, the new one last.",
         ),
     ] = None,
     output: OutputUnlessTried = None,
@@ -354,8 +358,9 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Exac
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "exact counts already have a domain and a unit. Leave --domain, --column, --by, "
-            "--unit, --most, --count-column and what describes a table's strings out"
+            "exact counts already have a domain and a unit. Leave out --domain, --column, "
+            "--by, --unit, --most, --count-column and the options that describe a table's "
+            "strings"
         )
     return ExactCounts.load(data)
 
@@ -408,7 +413,7 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
     word = counted_word(planned.guarantee)
     facts_of = {word: count_text(users), "privacy guarantee": str(planned.guarantee)}
     facts_of["errors"] = (
-        "root mean square, typical over made-up columns. Those of quantiles are in ranks"
+        "root mean square, typical of simulated columns. Errors of quantiles are in ranks"
     )
     if line := delta_line(promise, users):
         facts_of["delta"] = line
@@ -458,26 +463,27 @@ def show_expected_error(
         other, _ = mechanism_choice(domain, promise, expected=users, composed=composed)
         document["least_error"] = other.to_document()
         if other != mechanism:
-            rows[f"least error for {count_text(users)}"] = _options_of(other)
+            rows[f"smallest error for {count_text(users)}"] = _options_of(other)
     if line := delta_line(promise, users):
         rows["delta"] = line
     if domain.ordered:
         rows["noise in a share"] = (
-            "not known before: it depends on the data"
+            "not known in advance: it depends on the data"
             if errors.deviation is None
             else f"{percent(errors.deviation)} of the {word} (root mean square), at most "
             f"{percent(errors.largest_deviation)}"
         )
     elif errors.margin is not None:
-        rows["one share, at 95%"] = f"within {percent(errors.margin)} of that of the {word}"
+        rows["one share, at 95%"] = f"within {percent(errors.margin)} of the share among the {word}"
         rows["all shares at once"] = f"within {percent(errors.simultaneous_margin or 0.0)}"
     if errors.segment is not None:
         rows["in each segment"] = _segment_text(errors.segment, word)
     if (errors.deviation or 0.0) >= _NOISE or (errors.margin or 0.0) >= 2 * _NOISE:
         smaller = "" if most is None else f"a smaller --most (now {count_text(most)}), "
         out.warn(
-            f"with {count_text(users)} {word} all numbers would be noise: the noise is about as "
-            f"large as their number. Choose {smaller}a larger --epsilon, or release more {word}"
+            f"with {count_text(users)} {word} the result would be all noise: the noise is about "
+            f"as large as the number of {word}. Choose {smaller}a larger --epsilon, or release "
+            f"more {word}"
         )
     if note:
         document["note"] = rows["bins"] = note
@@ -504,8 +510,8 @@ def _segment_text(error: ExpectedError, word: str) -> str:
         )
     largest = error["kolmogorov_smirnov"]
     return (
-        f"largest error of the CDF: {percent(largest.typical)} on average over made-up columns, "
-        f"{size}"
+        f"largest error of the CDF: {percent(largest.typical)} on average over simulated "
+        f"columns, {size}"
     )
 
 
@@ -518,7 +524,7 @@ def _errors_of_curve(errors: Any, word: str) -> Table:
     largest = errors["kolmogorov_smirnov"]
     sources |= {f"the answer, {kind} column": largest.of(kind) for kind in KINDS}
     body = [[name, percent(value)] for name, value in sources.items()]
-    title = "Expected largest error of the CDF at the edges of the bins"
+    title = "Expected largest error of the CDF at the bin edges"
     return grid(title, ["source", f"of the {word}"], body)
 
 
@@ -538,18 +544,19 @@ def publish_round(
     if not isinstance(running, RunningPrefixSums):
         raise ArgumentError(
             f"only a release by running-prefix-sums has rounds, but {before.name} is by "
-            f"{running.name}. Merge releases of other mechanisms: lapwing merge"
+            f"{running.name}. Combine other releases with lapwing merge"
         )
     if len(rounds) != len(made.parts) + 1:
         raise ArgumentError(
-            f"name {len(made.parts) + 1} files of exact counts, got {len(rounds)}. {before.name} "
-            f"has {len(made.parts)} round(s): name their counts in order, and the new ones last"
+            f"give {len(made.parts) + 1} files of exact counts, got {len(rounds)}. "
+            f"{before.name} has {len(made.parts)} round(s): give their counts in order, then "
+            "the new ones"
         )
     for path in rounds:
         if not is_summary(path):
             raise ArgumentError(
-                f"{path.name} must hold exact counts, which later rounds need. Make them first: "
-                "lapwing count"
+                f"{path.name} must contain exact counts, which later rounds need. Make them "
+                "first: lapwing count"
             )
     *earlier, newest = [ExactCounts.load(path) for path in rounds]
     after = running.following(made, earlier, newest, ledger=ledger)

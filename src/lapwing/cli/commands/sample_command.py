@@ -12,8 +12,8 @@ import typer
 from lapwing.cli.console import Output, check_ending, check_output, facts, writing
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
+from lapwing.declared import From, Whole, checked, requirement
 from lapwing.errors import ArgumentError
-from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answers import limits_of
 from lapwing.results.exact_values import promise_text
@@ -22,7 +22,8 @@ from lapwing.results.rounding import count_text, number_writer
 from lapwing.results.symbols import in_numbers
 from lapwing.results.unanswered import is_small, reason_of
 
-VALUE_LIMIT = 10**8
+Size = Annotated[int, From(1, 10**8)]
+"""Synthetic values of one table."""
 """Synthetic values in one table: about a gigabyte of CSV."""
 
 _BATCH = 100_000
@@ -33,7 +34,10 @@ def sample(
         Path, typer.Argument(metavar="RESULT", help="A decoded distribution, or a release.")
     ],
     size: Annotated[
-        int, typer.Option("--size", metavar="N", help="How many synthetic values, at least 1.")
+        int,
+        typer.Option(
+            "--size", metavar="N", help=f"How many synthetic values: {requirement(Size)}."
+        ),
     ],
     output: OutputFile,
     force: Force = False,
@@ -42,12 +46,13 @@ def sample(
         typer.Option(
             "--seed",
             metavar="S",
-            help="Seed, at least 0. The same seed gives the same table. Default: a fresh one.",
+            help=f"Seed, {requirement(Whole)}. The same seed gives the same table. Default: a "
+            "random one.",
         ),
     ] = None,
     column: Annotated[
         str,
-        typer.Option("--column", "-c", metavar="NAME", help="Name of the column that is written."),
+        typer.Option("--column", "-c", metavar="NAME", help="Name of the column in the table."),
     ] = "value",
     *,
     out: Output,
@@ -62,8 +67,8 @@ def sample(
     """
     check_output(output, inputs=[result_file], force=force)
     check_ending(output, [".csv"], what="the table")
-    check_whole("size", size, low=1, high=VALUE_LIMIT)
-    check_whole("seed", 0 if seed is None else seed, low=0)
+    checked(size, Size, name="size")
+    checked(seed, Whole | None, name="seed")
     result = read_result(result_file)
     if is_small(result):
         raise ArgumentError(f"{reason_of(result)}, so there is nothing to draw values from")

@@ -28,7 +28,7 @@ class SeriesOptions(ResultOptions):
         "Names of the weeks, separated by commas. Default: the names of the files.", "NAMES"
     )
     so_far: bool = option(
-        "Decode each week from the weeks up to it (a filter, not a smoother).",
+        "Decode each week only from the weeks up to it (a filter, not a smoother).",
         default=False,
     )
     watch: Path | None = option(
@@ -36,20 +36,20 @@ class SeriesOptions(ResultOptions):
         "FILE",
     )
     alpha: float | None = option(
-        "With --watch, in the first week: the probability of any false alarm over all weeks. "
+        "With --watch, in its first week: the probability of any false alarm over all weeks. "
         "Default: 0.05.",
         "SHARE",
     )
     allow_equal: list[str] | None = option(
-        "Also take this week, although its counts equal those of an earlier one, because its "
-        "reports are others. May be repeated. Without it, a copy is refused.",
+        "Accept this week although its counts equal those of an earlier one, because its "
+        "reports are different. May be repeated. By default, a copy is refused.",
         "NAME",
     )
 
 
 RULES = (
-    Rule("watch", "looks at one week", excludes=("output", "so_far", "table")),
-    Rule("alpha", "is the error probability of a watch", needs=("watch",)),
+    Rule("watch", "takes one week at a time", excludes=("output", "so_far", "table")),
+    Rule("alpha", "is the false-alarm probability of a watch", needs=("watch",)),
 )
 
 
@@ -58,8 +58,9 @@ def series(
         list[str],
         typer.Argument(
             metavar="WEEK",
-            help="The survey, then the tally of each week (- for a week without one). Or a "
-            "file of tallies by week (lapwing tally --by), releases, or a folder of them.",
+            help="The survey, then the tally of each week (- for a missing week). Or a file of "
+            "tallies by week (lapwing tally --by), or releases, or a folder of any of "
+            "these.",
         ),
     ],
     *,
@@ -92,8 +93,8 @@ def series(
         check_output(output, inputs=files.paths, force=force)
     if files.rest:
         out.warn(
-            f"{count_text(files.rest)} reports are left out: they belong to no week, or to "
-            f"weeks with fewer reports than --segment-minimum of lapwing tally"
+            f"{count_text(files.rest)} reports are left out: they have no week, or their week "
+            "has fewer reports than lapwing tally --segment-minimum"
         )
     names = files.names if weeks.names is None else weeks.names.split(",")
     decoded = decode_series(
@@ -121,7 +122,7 @@ def _watch(
     if alpha is not None and alpha != state.alpha:
         raise ArgumentError(
             f"this watch started with alpha {exact_text(state.alpha)}, which cannot change. "
-            f"Leave --alpha out"
+            "Leave out --alpha"
         )
     files = read_weeks(words, segment=segment)
     if len(files.weeks) != 1:
@@ -130,7 +131,7 @@ def _watch(
         )
     if path.resolve() in {each.resolve() for each in files.paths}:
         raise ArgumentError(
-            "watch", "must name another file than those of the week", advice="Choose a new name"
+            "watch", "must differ from the week's files", advice="Choose a new name"
         )
     name = str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0]
     name = weeks.names or name
@@ -157,7 +158,7 @@ def _show(state: Watch, noticed: Noticed, path: Path, out: Output) -> None:
     }
     told = {
         "week": noticed.week,
-        "looked at": f"{len(state.weeks)} week{'' if len(state.weeks) == 1 else 's'}",
+        "examined": f"{len(state.weeks)} week{'' if len(state.weeks) == 1 else 's'}",
     }
     if noticed.gap is not None:
         told["gap"] = noticed.gap

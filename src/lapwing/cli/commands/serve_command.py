@@ -38,7 +38,7 @@ def serve(
     ] = None,
     out: Output,
 ) -> None:
-    """The collector: reports over HTTP, and pages of answers.
+    """The collector: reports over HTTP, and result pages.
 
     Ctrl-C or SIGTERM ends it, after it has stored everything that it accepted. Settings come from
     the file, then from variables such as LAPWING_PORT, then from the options. Later settings

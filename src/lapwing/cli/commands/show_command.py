@@ -71,8 +71,8 @@ def show(
         bool,
         typer.Option(
             "--detail",
-            help="Also show all labels and point masses, and the worst-case error of any range. "
-            "Name the places where a smooth estimate leaves its intervals.",
+            help="Also show all labels and point masses, the worst-case error of any range, and "
+            "where a smooth estimate leaves its intervals.",
         ),
     ] = False,
     intervals: IntervalOptions,
@@ -203,7 +203,7 @@ def _reports(file: Any, how: HowShown) -> Shown:
 
 
 def _progress(job: Any, how: HowShown) -> Shown:
-    rows = {"unfinished job": f"{count_text(job.done)} steps done. Run it again to continue"}
+    rows = {"unfinished job": f"{count_text(job.done)} steps done. Run the job again to continue"}
     return {"job": job.job, "done": job.done}, [facts(rows)], None
 
 

@@ -12,8 +12,8 @@ from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.reading.column_options import PopulationOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
+from lapwing.declared import Whole, checked, requirement
 from lapwing.planning.simulation import simulate as draw_tally
-from lapwing.privacy.exact_numbers import check_whole
 from lapwing.results.rounding import count_text
 
 
@@ -34,18 +34,20 @@ def simulate(
         typer.Option(
             "--seed",
             metavar="N",
-            help="Seed of the simulation, at least 0. Default: a fresh one, which is shown.",
+            help=f"Seed of the simulation, {requirement(Whole)}. Default: a random one, which is "
+            "shown.",
         ),
     ] = None,
     out: Output,
 ) -> None:
-    """The simulated tally of a known population.
+    """A simulated tally of a known population.
 
     Use it to plan a survey and to compare methods. The tally is drawn from its exact joint
     distribution without making reports, so the time depends on the bins, not on the number of
     people. A simulated tally cannot be merged with a collected one.
     """
-    used = secrets.randbits(64) if seed is None else check_whole("seed", seed, low=0)
+    checked(seed, Whole | None, name="seed")
+    used = secrets.randbits(64) if seed is None else seed
     check_output(output, inputs=[survey_file, values], force=force)
     survey = read_survey(survey_file)
     people = crowd.people(values, survey.randomizer.domain, out, what="count")

@@ -39,33 +39,34 @@ class CountingOptions:
     """The options that say what is counted, and what is counted apart."""
 
     column: str | None = option(
-        "The column of reports in a table that another program wrote. Whose reports they are is "
-        "not checked.",
+        "The column of reports in a table that another program wrote. The survey that asked "
+        "for them is not checked.",
         "NAME",
     )
     skip_bad: bool = option(
-        "Count rows without a report of this survey separately, instead of refusing the file.",
+        "Skip rows that are not reports of this survey and show how many, instead of refusing "
+        "the file.",
         default=False,
     )
     salvage: bool = option("Count the intact blocks of a torn or damaged .lwr file.", default=False)
     allow_equal: AllowEqual = None
     by: list[str] | None = option(
-        "The column of segments next to the reports (lapwing randomize --by). Each segment gets a "
-        "tally. Segments are public and not protected. May be repeated: then each combination is a "
-        "segment, such as country=PT/year=2026.",
+        "The column of segments next to the reports (lapwing randomize --by). Each segment "
+        "gets its own tally. Segments are public, not protected. If repeated, each combination "
+        "is a segment, such as country=PT/year=2026.",
         "NAME",
     )
     segment_minimum: int | None = option(
-        f"With --by: segments of fewer reports are counted together as '{OTHER}'. "
-        f"Default: {MINIMUM}.",
+        f"With --by: segments with fewer reports are counted together as '{OTHER}'. Default: "
+        f"{MINIMUM}.",
         "N",
         names={"minimum": "--segment-minimum"},
     )
 
 
 RULES = (
-    Rule("salvage", "is for .lwr files, which hold no labels", excludes=("by",)),
-    Rule("segment_minimum", "is the least size of a segment", needs=("by",)),
+    Rule("salvage", "does not apply to .lwr files, which have no labels", excludes=("by",)),
+    Rule("segment_minimum", "is the smallest size of a segment", needs=("by",)),
 )
 
 
@@ -86,7 +87,7 @@ def tally(
     work: LongJobOptions,
     out: Output,
 ) -> None:
-    """Counts of the reports of one survey.
+    """Report counts for one survey.
 
     A damaged file, an impossible report or a file of another survey is refused. Then nothing is
     written. The tally is public and can be merged with others. Files may be larger than memory. A
@@ -106,10 +107,12 @@ def tally(
     counted = _counted(paths, survey, counting, threads, progress, out)
     if counted.total == 0:
         names = ", ".join(input_name(Path(path)) for path in reports)
-        raise TallyError(f"there must be at least one report to count. There is none in {names}")
+        raise TallyError(
+            f"there must be at least one report to count, but there is none in {names}"
+        )
     if counted.refused:
-        rows = "1 row holds" if counted.refused == 1 else f"{count_text(counted.refused)} rows hold"
-        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
+        rows = "1 row" if counted.refused == 1 else f"{count_text(counted.refused)} rows"
+        out.warn(f"not tallied: {rows} without a report of this survey (--skip-bad)")
     if not counting.by:
         write_text(output, counted.tally.file_text())
         _show(out, survey, counted, output)

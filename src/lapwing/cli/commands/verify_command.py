@@ -46,8 +46,8 @@ class ShuffleOptions:
     """The options of a trusted shuffler."""
 
     shuffle_users: int | None = option(
-        "Also show the guarantee of N honest people's reports that a trusted shuffler mixes. Needs "
-        "--delta.",
+        "Also show the guarantee when a trusted shuffler mixes the reports of N honest people. "
+        "Needs --delta.",
         "N",
         names={"users": "--shuffle-users"},
     )
@@ -74,7 +74,7 @@ class PersonOptions:
         "SURVEY",
     )
     budget: str | None = option(
-        "The largest epsilon that one person may spend on all reports. More is refused.",
+        "The largest epsilon that one person may spend on all reports. A larger total is refused.",
         "EPSILON",
         names={"epsilon": "--budget"},
     )
@@ -111,10 +111,10 @@ class PersonOptions:
 
 
 RULES = (
-    Rule("shuffle_users", "needs the delta of the shuffled reports", needs=("delta",)),
-    Rule("delta", "is for shuffled reports", needs=("shuffle_users",)),
+    Rule("shuffle_users", "needs a delta for the shuffled reports", needs=("delta",)),
+    Rule("delta", "is only for shuffled reports", needs=("shuffle_users",)),
     *(
-        Rule(name, "goes with the limit of one person", needs=("budget",))
+        Rule(name, "needs the limit of one person", needs=("budget",))
         for name in ("rounds", "also", "statement")
     ),
 )
@@ -178,7 +178,7 @@ def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
     bound = f"{document['e^epsilon']}... (e^{epsilon_text(certificate.epsilon)})"
     rows |= {
         "worst-case ratio": f"{document['ratio']['decimal']}...",
-        "largest allowed ratio": bound,
+        "largest permitted ratio": bound,
         "guarantee holds": "yes, proved in exact arithmetic",
         "epsilon not used": estimate_text(certificate.loss, 2),
     }
@@ -219,7 +219,7 @@ def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
         "remembered report": "repetitions of the memoized report of one device file",
         "remembered round": "reports from one device file",
     }[survey.answers]
-    title = f"upper bounds of what {which} reveal about one person"
+    title = f"upper bounds on what {which} reveal about one person"
     return grid(title, headers, body)
 
 

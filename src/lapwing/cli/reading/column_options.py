@@ -66,8 +66,8 @@ class ColumnOptions:
             )
         if flags and is_result(file):
             raise ArgumentError(
-                f"{flags[0]} is for a table, and {file} is a stored result by its ending. "
-                "Leave one out"
+                f"{flags[0]} is for a table, but {file} has the ending of a stored result. "
+                "Leave one of them out"
             )
 
     def columns_in(
@@ -96,7 +96,7 @@ class PopulationOptions(ColumnOptions):
     """The options of a column of values, or of values with how many people hold each."""
 
     count_column: str | None = option(
-        "The table has a row for each value. This column has the number of people.", "NAME"
+        "The table has one row per value, and this column counts the people.", "NAME"
     )
 
     def people(self, path: Path, domain: Domain, out: Output, *, what: str) -> NDArray[np.int64]:
@@ -228,5 +228,5 @@ def population(
             np.add.at(total, domain.index(values), people)
         first += batch.num_rows
     if total.sum() == 0:
-        raise DomainError(f"{table.label} must hold at least one person. It holds none")
+        raise DomainError(f"{table.label} must contain at least one person, but it has none")
     return total

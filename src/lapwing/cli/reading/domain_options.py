@@ -54,8 +54,8 @@ class DomainFile:
     """The option of a domain that stands in a file."""
 
     domain: Path | None = option(
-        "The domain of the column: a file from lapwing new --domain-only, a survey, a result or a "
-        "release. It must be public knowledge, and not come from the data to be protected.",
+        "The domain of the column: a file from lapwing new --domain-only, a survey, a result "
+        "or a release. It must be public knowledge, not derived from the data to be protected.",
         "FILE",
     )
 
@@ -65,11 +65,11 @@ class DomainFile:
         bins: About how many an interval without any gets. None where there must be some.
 
         Raises ArgumentError when no file is named, or it leaves the bins open that are needed.
-        Raises FormatError when there is no domain in it.
+        Raises FormatError when it contains no domain.
         """
         if self.domain is None:
             raise ArgumentError(
-                "domain", "must name a file: a survey, or one of lapwing new --domain-only"
+                "domain", "must name a survey file, or a file from lapwing new --domain-only"
             )
         from lapwing.cli.reading.stored import read_survey  # slow to import
 
@@ -85,7 +85,7 @@ class DomainFile:
 def _domain_in(document: Mapping[str, Any], *, bins: int | None) -> tuple[Domain, str]:
     held = document.get("domain")
     if not isinstance(held, dict):
-        raise FormatError("there is no domain in it")
+        raise FormatError("it contains no domain")
     if held.get("class") == Segmented.name and isinstance(held.get("domain"), dict):
         within, note = _cut(held["domain"], bins)
         return build_domain({**held, "domain": within.to_document()}), note
@@ -160,35 +160,36 @@ class DomainOptions(DomainFile):
     """The options of a domain: an interval, whole numbers or labels, or a file."""
 
     low: str | None = option(
-        "Start of an interval: a number, or a date or time as --unit says.", "VALUE"
+        "Start of an interval: a number, or a date or time if --unit says so.", "VALUE"
     )
     high: str | None = option("End of an interval.", "VALUE")
     bins: int | None = option(
         "Number of bins of an interval. Default: bins of a round width that suits epsilon.", "N"
     )
     unit: str | None = option(
-        "number (default), whole, date, datetime, time-of-day or duration (1:30:00). Of whole "
-        "numbers, as minutes are, the mean takes those in each bin, and not its middle.",
+        "number (default), whole, date, datetime, time-of-day or duration (1:30:00). With "
+        "whole (such as minutes), the mean uses the whole numbers in a bin instead of its "
+        "middle.",
         "UNIT",
     )
     scale: str | None = option(
-        "linear (default), log (bins of equal ratio), or circular: the end of the interval is its "
-        "start, as midnight is for times of day.",
+        "linear (default), log (bins of equal ratio), or circular (the end of the interval is "
+        "also its start, such as midnight for times of day).",
         "SCALE",
     )
     atom: list[str] | None = option(
-        "A value that many people hold exactly, such as 0. May be repeated.",
+        "A value that many people have exactly, such as 0. May be repeated.",
         "VALUE",
         names={"atoms": "--atom"},
     )
     edges: str | None = option(
-        "The edges of your own bins, such as age bands: 0,18,25,65,120. Replaces --low, --high, "
+        "The edges of your own bins, such as age bands 0,18,25,65,120. Replaces --low, --high, "
         "--bins and --scale.",
         "A,B,...",
     )
     closed: str | None = option(
-        "The end that belongs to a bin. right: default for numbers, so that a share of at most an "
-        "edge is exact. left: default for circles, dates and times.",
+        "Which edge belongs to each bin. right: default for numbers, so the share of values up "
+        "to an edge is exact. left: default for circles, dates and times.",
         "SIDE",
     )
     integers: tuple[int, int] | None = option(
@@ -205,13 +206,14 @@ class DomainOptions(DomainFile):
         },
     )
     other: str | None = option(
-        "The label that every unlisted value counts as. Without it such values are refused on a "
-        "device, and count as missing in the central model.",
+        "The label for all unlisted values. Without it, a device refuses such values, and the "
+        "central model counts them as missing.",
         "LABEL",
     )
     outside: str | None = option(
-        "Treatment of values outside the range. overflow: counted below and above (default from 32 "
-        "bins or whole numbers on). clip: moved to the nearest end. refuse: an error.",
+        "Treatment of values outside the range. overflow: counted below and above (default "
+        "with 32 or more bins or whole numbers). clip: moved to the nearest end. refuse: an "
+        "error.",
         "WHAT",
     )
     missing: str | None = option(
@@ -262,7 +264,7 @@ class DomainOptions(DomainFile):
         if self.edges is not None:
             edges = [text.strip() for text in self.edges.split(",")]
             if "" in edges:
-                raise ArgumentError("edges", "must be values with commas between, one is empty")
+                raise ArgumentError("edges", "must be values separated by commas, but one is empty")
             given["edges"] = [_end(text, unit, "edges") for text in edges]
         return Interval(**given)
 
@@ -271,7 +273,7 @@ class DomainOptions(DomainFile):
         if bits:
             if "other" in rest:
                 raise ArgumentError(
-                    "other", "is for labels that are listed", advice="Every text has a hash"
+                    "other", "is only for listed labels", advice="Every string has a hash"
                 )
             return HashedStrings(int(bits[1]), **rest)
         labels = _labels(categories, self.categories_file)
@@ -293,12 +295,12 @@ class DomainOptions(DomainFile):
 
 _INTERVAL = ("low", "high", "bins", "unit", "scale", "atom", "edges", "closed")
 
-_OF_LABELS = "is for categories: it names the label of all other values"
+_OF_LABELS = "is for categories: it is the label of all other values"
 
 DOMAIN_FIELDS = tuple(field.name for field in fields(DomainOptions))
 
 DOMAIN_RULES = (
-    Rule("domain", "names the whole domain", excludes=DOMAIN_FIELDS[1:]),
+    Rule("domain", "gives the complete domain", excludes=DOMAIN_FIELDS[1:]),
     Rule("edges", "says where each bin ends", excludes=("low", "high", "bins", "scale")),
     Rule("outside", "is for intervals and whole numbers", excludes=("categories",)),
     Rule("integers", "is one domain, of whole numbers", excludes=("categories", *_INTERVAL)),
@@ -320,8 +322,9 @@ class CuratorDomainOptions(DomainFile):
     thousands: ThousandsName = None
     encoding: EncodingName = None
     by: str | None = option(
-        "The column with the segment of each row, as protected as the value. Each --segment of the "
-        "domain gets an answer. Rows in none of them are counted separately.",
+        "The column with the segment of each row, which is protected like the value. Each "
+        "--segment of the domain gets an answer. Rows in no listed segment are counted "
+        "separately.",
         "NAME",
     )
     unit: str | None = option(
@@ -330,13 +333,13 @@ class CuratorDomainOptions(DomainFile):
         "COLUMN",
     )
     most: int | None = option(
-        "With --unit: rows of one unit that are counted, random ones where it has more. Noise "
+        "With --unit: the most rows counted per unit, chosen at random if it has more. Noise "
         "grows in proportion.",
         "K",
     )
     count_column: str | None = option(
-        "The table has a row for each value, and this column has the number of rows with it. The "
-        "guarantee then protects one of these rows, not all rows of a person.",
+        "The table has one row per value, and this column counts the rows with that value. The "
+        "guarantee then protects one such row, not all rows of a person.",
         "NAME",
     )
 
@@ -352,7 +355,7 @@ class CuratorDomainOptions(DomainFile):
         domain = stored.for_curator()
         if (self.by is None) == isinstance(domain, Segmented):
             raise ArgumentError(
-                "--by names the column of segments, and the domain lists them: lapwing new "
+                "--by names the column of segments, so the domain must list them: lapwing new "
                 "--domain-only --segment north --segment south"
             )
         return domain, note
@@ -366,7 +369,7 @@ def texts_of(given: str | None, domain: Domain) -> Texts:
     if unit == "number":
         raise ArgumentError(
             "texts",
-            "is for dates and times, but this domain has neither",
+            "is only for domains of dates or times",
             advice="Leave it out, or declare the domain's --unit",
         )
     check_texts(given, unit)
@@ -381,9 +384,7 @@ def marks_of(
     within = domain.domain if isinstance(domain, Segmented) else domain
     for flag, given in (("--decimal", decimal), ("--thousands", thousands)):
         if given is not None and not within.ordered:
-            raise ArgumentError(
-                f"{flag} is for numbers, and this domain holds labels. Leave it out"
-            )
+            raise ArgumentError(f"{flag} is for numbers, but this domain has labels. Leave it out")
     return cast(Decimal | None, decimal), cast(Thousands | None, thousands)
 
 
@@ -395,7 +396,7 @@ def _end(text: str, unit: str, option: str) -> Any:
         return float(text)
     except ValueError:
         raise ArgumentError(
-            option, "must be a number", repr(text), "For dates and times add --unit"
+            option, "must be a number", repr(text), "For dates and times, add --unit"
         ) from None
 
 
@@ -409,18 +410,20 @@ def _labels(typed: str | None, path: Path | None) -> Any:
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError:
-            raise FormatError(f"{path.name} must be UTF-8 text, one label on each line") from None
+            raise FormatError(f"{path.name} must be UTF-8 text, with one label per line") from None
         labels = [line.strip() for line in lines if line.strip()]
     else:
         labels = [label.strip() for label in (typed or "").split(",")]
         if len(labels) == 1 and labels[0].isascii() and labels[0].isdigit():
             return int(labels[0])
         if "" in labels:
-            raise ArgumentError("categories", "must be labels with commas between, one is empty")
+            raise ArgumentError(
+                "categories", "must be labels separated by commas, but one is empty"
+            )
         if len(set(labels)) < len(labels):
             raise DomainError(
-                "the labels of --categories must all be different, two are equal. Labels that hold "
-                "commas themselves need a file, one on each line: --categories file:PATH"
+                "the labels of --categories must all differ, but two are equal. If labels "
+                "contain commas, list them in a file, one per line: --categories file:PATH"
             )
     # Only whole numbers as they are usually written: 007 stays a text, and so do all beside it.
     whole = all(

@@ -73,8 +73,8 @@ class LikeOptions(PopulationOptions):
             return None
         if domain.size > LABEL_LIMIT:
             raise ArgumentError(
-                f"--like is a whole distribution, which is not predicted for {domain.size} "
-                f"values. Leave it out, or declare at most {LABEL_LIMIT}"
+                f"--like is not supported for {domain.size} values. Leave it out, or declare at "
+                f"most {LABEL_LIMIT} values"
             )
         if is_result(self.like):
             from lapwing.cli.reading.stored_answers import read_result  # slow to import
@@ -85,14 +85,14 @@ class LikeOptions(PopulationOptions):
             masses = self.people(self.like, domain, out, what="like").astype(np.float64)
         present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
         if present.sum() <= 0:
-            raise DomainError(f"{self.like} must hold at least one value. It holds none")
+            raise DomainError(f"{self.like} must contain at least one value, but it has none")
         inside = _inside_of(domain)
         bins = inside.stop - inside.start
         if domain.ordered and not is_result(self.like) and present.sum() < FEW * bins:
             values = count_text(int(present.sum()))
             out.warn(
-                f"{self.like} has {values} values for {bins} bins. With fewer "
-                f"than {FEW} for each bin, chance looks like point masses, for which it plans"
+                f"{self.like} has {values} values for {bins} bins. With fewer than {FEW} per "
+                "bin, the plan may mistake chance for point masses"
             )
         return masses
 
@@ -105,7 +105,7 @@ def asked_domain(
         return domain
     if isinstance(domain, Product):
         raise ArgumentError(
-            "ask", "is about one attribute. Leave it out for pairs, and ask the result"
+            "ask", "is for one attribute. Leave it out for pairs, and ask the result"
         )
     asked, exact = read_questions(ask), exact_epsilon(epsilon or 0)
     return question_design(domain, exact, asked, users=users or 1).domain
@@ -119,9 +119,9 @@ def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:
     """
     if _bins_of(result.domain) != _bins_of(domain):
         raise MismatchError(
-            f"{name} must be on the domain that is asked about, which is {domain_text(domain)}. It "
-            f"is on {domain_text(result.domain)}. Ask about that one, or name a table of "
-            "values, which fits any"
+            f"{name} must have the domain asked about, {domain_text(domain)}, but it has "
+            f"{domain_text(result.domain)}. Use that domain, or give a table of values, which "
+            "fits any domain"
         )
     masses: Vector = np.zeros(domain.size)
     inside, found = _inside_of(domain), _inside_of(result.domain)
@@ -156,7 +156,7 @@ def is_default_mixture(randomizer: MultiscaleWave) -> bool:
 def components_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
     """Return how the mixture components were chosen."""
     if is_default_mixture(randomizer):
-        return "the default mixture: no other lowers the expected error by 3% or more"
+        return "the default mixture: no other mixture lowers the expected error by 3% or more"
     return f"chosen by {chosen_by}"
 
 

@@ -22,13 +22,14 @@ GUARANTEE = ("neighbors", "epsilon", "delta", "mu", "rho")
 RULES = (
     Rule(
         "counts",
-        "takes --noise, --noise-scale, --output and the privacy guarantee that its maker states",
+        "takes only --noise, --noise-scale, --output and the privacy guarantee that its maker "
+        "states",
         only=("noise", "noise_scale", *GUARANTEE),
     ),
     Rule("counts", "needs the noise of the counts", needs=("noise",)),
     Rule("counts", "needs the noise of the counts", needs=("noise_scale",)),
-    Rule("noise", "is that of --counts", needs=("counts",)),
-    Rule("noise_scale", "is that of --counts", needs=("counts",)),
+    Rule("noise", "applies only to --counts", needs=("counts",)),
+    Rule("noise_scale", "applies only to --counts", needs=("counts",)),
 )
 
 _FLAGS = {
@@ -41,7 +42,7 @@ _FLAGS = {
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
-_FORM = "must be a CSV with a line of names and the columns label, count or low, high, count"
+_FORM = "must be a CSV with a header line and the columns label, count or low, high, count"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,15 +50,17 @@ class CountsOptions:
     """The options of noisy counts that another library made."""
 
     counts: Path | None = option(
-        "Instead of DATA: noisy counts of another library, a CSV with the columns label, count or "
-        "low, high, count. A row without label or ends counts missing values.",
+        "Instead of DATA: noisy counts from another library, as a CSV with the columns label, "
+        "count or low, high, count. A row without a label or ends counts missing values.",
         "FILE",
     )
     noise: str | None = option(
         "With --counts: laplace, gaussian, discrete-laplace or discrete-gaussian.", "NAME"
     )
     noise_scale: str | None = option(
-        "With --counts: b of Laplace noise, or the standard deviation, in people.", "NUMBER"
+        "With --counts: the scale b of Laplace noise, or the standard deviation of Gaussian "
+        "noise, in people.",
+        "NUMBER",
     )
 
     def read(self, promise: Promise | None) -> Publication:
@@ -95,7 +98,7 @@ def _table(path: Path) -> tuple[Any, list[float]]:
     ends = [row[:2] for row in rows if row[0] or row[1]]
     if not ends or any(one[1] != two[0] for one, two in pairwise(ends)):
         raise ArgumentError(
-            "--counts", "must have bins that touch, each low equal to the high before it"
+            "--counts", "must have adjacent bins: each low must equal the high before it"
         )
     missing = [count for row, count in zip(rows, counts, strict=True) if not (row[0] or row[1])]
     there = [count for row, count in zip(rows, counts, strict=True) if row[0] or row[1]]

@@ -56,8 +56,8 @@ AllowEqual = Annotated[
     typer.Option(
         "--allow-equal",
         metavar="NAME",
-        help="Also count this input, although it equals an earlier one, because it is about "
-        "different people. May be repeated. Without it, a copy is refused.",
+        help="Count this input although it equals an earlier one, because it is about different "
+        "people. May be repeated. By default, a copy is refused.",
     ),
 ]
 
@@ -67,8 +67,8 @@ ColumnName = Annotated[
         "--column",
         "-c",
         metavar="NAME",
-        help="The column with the values. May be left out for a table of one column, except for "
-        "labels in a CSV, where the first line may be a label.",
+        help="The column with the values. May be left out for a table of one column, unless it "
+        "is a CSV of labels, whose first line may be a label.",
     ),
 ]
 
@@ -85,8 +85,8 @@ DecimalName = Annotated[
     typer.Option(
         "--decimal",
         metavar="MARK",
-        help="The decimal mark of numbers in text: . (default) or , as in 1,5. Required for a CSV "
-        "with semicolons between its fields, which may use either mark.",
+        help="The decimal mark of numbers in text: . (default) or , as in 1,5. Required for a "
+        "CSV whose fields are separated by semicolons, because it may use either mark.",
     ),
 ]
 
@@ -95,8 +95,9 @@ ThousandsName = Annotated[
     typer.Option(
         "--thousands",
         metavar="MARK",
-        help="The mark between groups of digits in text, as in 1,234.5: , or . or ' or a space. "
-        "Currency and percent signs are then left out, so $1,234 is 1234 and 12% is 12.",
+        help="The thousands separator of numbers in text, as in 1,234.5: , or . or ' or a "
+        "space. Currency and percent signs are then ignored, so $1,234 is 1234 and 12% is "
+        "12.",
     ),
 ]
 
@@ -105,7 +106,7 @@ EncodingName = Annotated[
     typer.Option(
         "--encoding",
         metavar="NAME",
-        help="The encoding of a CSV, such as cp1252. Default: UTF-8, or UTF-16 where the file "
+        help="The encoding of a CSV, such as cp1252. Default: UTF-8, or UTF-16 if the file "
         "begins with its byte-order mark.",
     ),
 ]
@@ -122,8 +123,8 @@ SegmentName = Annotated[
     typer.Option(
         "--segment",
         metavar="NAME",
-        help='The segment of tallies or of a release by segment. "(no segment)" for rows of a '
-        "release in none of them.",
+        help='The segment of tallies or of a release by segment. "(no segment)" selects the '
+        "rows of a release in no segment.",
     ),
 ]
 
@@ -132,8 +133,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of the randomizer, decoder or mechanism, lists as JSON. An unknown name "
-        "lists them all. May be repeated.",
+        help="A parameter of the randomizer, decoder or mechanism. Write lists as JSON. An "
+        "unknown name shows all parameters. May be repeated.",
     ),
 ]
 
@@ -200,7 +201,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
         if not equals:
             raise ArgumentError("set", "must be NAME=VALUE", repr(setting))
         if name in given:
-            raise ArgumentError(f"{name!r} is given twice. Once is enough")
+            raise ArgumentError(f"{name!r} must be given only once")
         given[name], typed[name] = _value(text.strip(), name), text.strip()
     known = parameters_of(made)
     hints = declared_fields(made)
@@ -222,7 +223,7 @@ def make_with_settings(made: type[Any], *arguments: Any, settings: Sequence[str]
     except LapwingError:
         raise
     except TypeError:
-        raise ArgumentError(f"a parameter of {made.name} has a value of a wrong type") from None
+        raise ArgumentError(f"a parameter of {made.name} has a value of the wrong type") from None
 
 
 def _value(text: str, name: str) -> Any:
@@ -266,7 +267,7 @@ class WorkOptions:
     """The option of a job on many rows."""
 
     threads: int | None = option(
-        "Number of threads, one per core by default. The result does not depend on it.", "N"
+        "Number of threads, by default one per core. It does not change the result.", "N"
     )
 
     def workers(self) -> int:
@@ -279,8 +280,8 @@ class LongJobOptions(WorkOptions):
     """The options of a job on many files, whose result is one file."""
 
     resume: bool = option(
-        "Keep the progress in OUTPUT.progress, and continue from there if the job was killed. No "
-        "file is counted twice.",
+        "Save progress in OUTPUT.progress, and resume from it if the job was killed. No file "
+        "is counted twice.",
         default=False,
     )
 
@@ -294,7 +295,7 @@ class ResultOptions:
     """The option of a result that is kept."""
 
     output: Path | None = option(
-        "The file to write the result to. Without it, the result is only shown.",
+        "The file to write the result to. By default, the result is only shown.",
         "FILE",
         flags="--output -o",
     )

@@ -51,7 +51,7 @@ def read_tally(path: Path, segment: str | None = None) -> Tally:
         return tally
     if segment is None:
         raise ArgumentError(
-            f"{path.name} holds a tally for each segment. Name one with --segment, of "
+            f"{path.name} contains a tally for each segment. Choose one with --segment: "
             f"{_listed(tally)}"
         )
     if segment not in tally:

@@ -90,7 +90,7 @@ def read_segment(path: Path, segment: str | None) -> Distribution:
         )
     found = Publication(made).by_segment()
     if named[segment] not in found:
-        raise ArgumentError(f"{path.name} has no rows outside its segments, or too few to tell")
+        raise ArgumentError(f"{path.name} has no rows outside its segments, or too few to show")
     return found[named[segment]]
 
 
@@ -107,7 +107,7 @@ def require_no_segments(result: Distribution, *, flag: str) -> None:
     domain = result.domain
     if isinstance(domain, Segmented):
         names = ", ".join(map(segment_text, [*domain.segments, None]))
-        raise ArgumentError(f"{flag} is about one segment: name it with --segment, one of {names}")
+        raise ArgumentError(f"{flag} needs one segment. Choose it with --segment: {names}")
 
 
 def _distribution(document: dict[str, Any]) -> Distribution:
@@ -115,7 +115,7 @@ def _distribution(document: dict[str, Any]) -> Distribution:
         return decode_release(Release.from_document(document))
     if document.get("format") == "lapwing-joint-distribution":
         raise FormatError(
-            "this holds two attributes together, and the command takes one. In Python, "
+            "this file contains two attributes, but the command takes one. In Python, "
             "lw.load(FILE).marginal(NAME).save(OTHER) writes one of them"
         )
     return Distribution.from_document(document)
@@ -194,7 +194,7 @@ def read_weeks(
             weeks.append(read_stored_release(path))
         elif kind not in TALLIES:
             raise ArgumentError(
-                f"{path.name} must be a survey, a tally or a release. It is none of these"
+                f"{path.name} must be a survey, a tally or a release, but it is not"
             )
         elif survey is None:
             raise ArgumentError(
@@ -211,7 +211,7 @@ def read_weeks(
             weeks.append((survey, read_tally(path, segment)))
         names.append(_name(path))
     if not weeks:
-        raise ArgumentError("there is no tally: name the survey, then its tallies in order")
+        raise ArgumentError("there is no tally. Name the survey, then its tallies in order")
     return WeekFiles(weeks, names, paths, bare, rest)
 
 

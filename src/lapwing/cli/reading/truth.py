@@ -40,7 +40,7 @@ class TruthOptions(ColumnOptions):
     """The options that name the truth: a table of values, or another result."""
 
     truth: Path | None = option(
-        "The truth: a table of true values, one for each person (- is standard input, CSV), or "
+        "The truth: a table of true values, one per person (- is standard input, CSV), or "
         "another result or release (.json).",
         "FILE",
     )
@@ -130,8 +130,8 @@ def truth_in_result(path: Path, domain: Domain) -> Truth:
     kinds = [(type(one), one.unit) for one in (domain, other.domain)]
     if domain.ordered != other.domain.ordered or (domain.ordered and kinds[0][1] != kinds[1][1]):
         raise MismatchError(
-            f"{path.name} must be about values of the same kind and unit. It is not"
+            f"{path.name} must be about values of the same kind and unit, but it is not"
         )
     if not domain.ordered and domain.to_document() != other.domain.to_document():
-        raise MismatchError(f"{path.name} must be about the same categories. It is not")
+        raise MismatchError(f"{path.name} must be about the same categories, but it is not")
     return Truth(other, other.cumulative if domain.ordered else None)

@@ -98,7 +98,7 @@ class TableOptions:
         check_ending(self.table, (".csv",), what="the table")
         check_output(self.table, inputs=inputs, force=force)
         if output is not None and output.resolve() == self.table.resolve():
-            raise ArgumentError("csv", "must name another file than --output")
+            raise ArgumentError("csv", "must differ from --output")
 
     def write(self, rows: Sequence[dict[str, Any]] | Rows) -> None:
         """Write rows, if asked to. Their keys are the names of the columns, None an empty cell."""

@@ -8,6 +8,7 @@ from typing import Any
 from lapwing.cli.console import facts, grid
 from lapwing.cli.showing.answer import ShownAnswer
 from lapwing.documents import read, read_as
+from lapwing.results.band import Target
 from lapwing.results.question_release import QuestionRelease
 from lapwing.results.rounding import count_text, level_text
 from lapwing.survey.question_publication import QuestionPublication
@@ -27,6 +28,7 @@ def released_answers(
     name: str,
     *,
     level: float,
+    target: Target = "empirical",
     asked: list[str] | None = None,
     segment: str | None = None,
     rest: dict[str, str] | None = None,
@@ -36,7 +38,7 @@ def released_answers(
     asked: Questions to show. Default: all that were asked but the curve.
     segment: Name of one segment. Default: all of them.
     """
-    rows = published.answers(level=level, questions=asked, segment=segment)
+    rows = published.answers(level=level, questions=asked, segment=segment, target=target)
     made, segments = published.release, "segment" in rows[0]
     heads = ["segment", "question", "answer", f"{level_text(level)} interval"]
     columns = ["segment", "question", "text", "interval"]
@@ -44,11 +46,11 @@ def released_answers(
     told = {"privacy guarantee": str(published.guarantee)}
     if made.people is not None:
         told["people"] = count_text(made.people)
-    told["intervals"] = "each about the people in the data"
+    told["intervals"] = f"each about {rows[0]['about']}"
     if notes := dict.fromkeys(row["note"] for row in rows if row["note"]):
         told["note"] = "; ".join(notes)
     if made.curve is not None:
-        told["curve"] = "in the file: ask another question of it, or use Python"
+        told["curve"] = "in the file: ask it another question, or use Python"
     plain: list[dict[str, Any]] = [
         {key: value for key, value in row.items() if key not in ("text", "interval")}
         for row in rows

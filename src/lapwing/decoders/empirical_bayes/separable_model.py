@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.arrays import Matrix
+from lapwing.linear.arrays import Matrix, Whole
 from lapwing.linear.operators.separable import Separable
 from lapwing.protocol.channels.channel import (
     Block,
@@ -25,6 +25,9 @@ from lapwing.protocol.channels.channel import (
 from lapwing.protocol.messages.tally import CountTally
 
 _TINY = 1e-300
+
+_AT_ONCE = 32
+"""Amplitudes that are multiplied by the curvature at once."""
 
 
 def _product(first: Matrix, middle: Matrix, second: Matrix) -> Matrix:
@@ -46,7 +49,8 @@ class SeparablePart:
     """Counts of one block of the channel, and how each cell is seen there.
 
     first, second: Zeros and ones: which outputs of an axis see a symbol.
-    base, slope: The chance of an output is ``base + slope * (what it sees)``.
+    base, slope: The chance of an output is ``base + slope * (what it sees)``. Groups of outputs may
+        have bases that differ.
     counts: float64 [outputs of the first axis, outputs of the second].
     information: None where each report is one output. Else what each count is worth as a sum of
         independent bits: 1, or less where bits exclude each other.
@@ -54,7 +58,7 @@ class SeparablePart:
 
     first: Matrix
     second: Matrix
-    base: float
+    base: float | Matrix
     slope: float
     counts: Matrix
     reports: int
@@ -88,6 +92,24 @@ class SeparablePart:
         if self.information is None:
             return self.reports / means
         return self.information * self.reports / (means * (1 - means) + _TINY)
+
+    def grouped(self, starts: Sequence[Whole]) -> SeparablePart:
+        """Return what it says about groups of cells.
+
+        starts: First symbol of each group, for both axes.
+        """
+        seen, counts, base = [], self.counts, np.full(self.counts.shape, self.base)
+        for axis, (matrix, begin) in enumerate(zip((self.first, self.second), starts, strict=True)):
+            cells = np.diff([*begin, matrix.shape[1]])
+            matrix = np.add.reduceat(matrix, begin, axis=1) / cells
+            if self.information is None and len(begin) < len(matrix):
+                # Outputs that are as near to each other are one output. Their law is the same.
+                outputs = np.arange(0, len(matrix), cells.max())
+                counts = np.add.reduceat(counts, outputs, axis=axis)
+                base = np.add.reduceat(base, outputs, axis=axis)
+                matrix = np.add.reduceat(matrix, outputs, axis=0)
+            seen.append(matrix)
+        return replace(self, first=seen[0], second=seen[1], base=base, counts=counts)
 
 
 def separable_parts(channel: Channel, tally: CountTally) -> list[SeparablePart]:
@@ -140,7 +162,7 @@ def _information(block: Block) -> float | None:
     if isinstance(law, FixedSizeSubset):
         return 1 - 1 / law.symbols
     raise UnsupportedChannelError(
-        "this decoder takes reports of one output, of bits, or of sets of one size"
+        "this decoder takes reports that are one output, bits, or sets of one size"
     )
 
 
@@ -237,6 +259,36 @@ class LogDensity:
             for part in self.parts
         ]
         return LogDensity(self.first.astype(np.float32), self.second.astype(np.float32), parts)
+
+    def grouped(self, starts: Sequence[Whole]) -> LogDensity:
+        """Return the same on groups of neighboring cells, or itself where a group is a cell.
+
+        starts: First symbol of each group, for both axes.
+        """
+        axes = self.first, self.second
+        if all(len(axis) == len(begin) for axis, begin in zip(axes, starts, strict=True)):
+            return self
+        first, second = (
+            np.add.reduceat(axis, begin) / np.diff([*begin, len(axis)])[:, None]
+            for axis, begin in zip(axes, starts, strict=True)
+        )
+        return LogDensity(first, second, [part.grouped(starts) for part in self.parts])
+
+    def information(self, amplitudes: Matrix, chosen: Whole) -> Matrix:
+        """Return the expected curvature of some amplitudes.
+
+        chosen: Their numbers in the flattened table.
+        """
+        cells = self.cells(amplitudes)
+        weights = self.weights(cells)
+        found = np.empty((chosen.size, chosen.size))
+        for start in range(0, chosen.size, _AT_ONCE):
+            part = chosen[start : start + _AT_ONCE]
+            units = np.zeros((part.size, amplitudes.size))
+            units[np.arange(part.size), part] = 1.0
+            curved = self.curved(cells, weights, units.reshape(-1, *amplitudes.shape))
+            found[start : start + _AT_ONCE] = curved.reshape(part.size, -1)[:, chosen]
+        return found
 
     def surprise(self, cells: Matrix, weights: Sequence[Matrix]) -> Matrix:
         """Return how counts differ from what the cells say, each by its information, by the cells.

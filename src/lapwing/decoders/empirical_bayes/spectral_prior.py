@@ -454,8 +454,8 @@ class SpectralPrior(Declared):
         size = channel.domain.inside_size
         if size > SYMBOL_LIMIT:
             raise UnsupportedChannelError(
-                f"the spectral prior decodes at most {SYMBOL_LIMIT} symbols, got {size}. Decode at "
-                "fewer bins, or with ExpectationMaximization"
+                f"the spectral prior decodes at most {SYMBOL_LIMIT} bins, got {size}. Decode "
+                "with fewer bins, or with ExpectationMaximization"
             )
         whole = size <= DENSE
         mass, uncertainty = self._whole(channel, tally) if whole else self._on_cells(channel, tally)

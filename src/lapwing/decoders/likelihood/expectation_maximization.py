@@ -171,8 +171,8 @@ def folds(channel: Channel, tally: CountTally, *, seed: int) -> list[CountTally]
     """
     if not all(isinstance(block.law, Multinomial) for block in channel.blocks):
         raise UnsupportedChannelError(
-            "holding reports out needs reports that are one output each. Sets of bits cannot be "
-            "distinguished in a tally, so give strength as a number"
+            "holding reports out needs reports of one output each. A tally does not separate "
+            "sets of bits, so give strength as a number"
         )
     rng = np.random.default_rng(seed)
     split = [rng.multinomial(counts, [1 / FOLDS] * FOLDS).T for counts in tally.blocks]
@@ -286,7 +286,7 @@ class ExpectationMaximization(Declared):
         if not self.smoothed and self.strength != 1:
             raise ArgumentError(
                 "strength",
-                "belongs to the smoothing",
+                "is a setting of the smoothing",
                 advice="Also pass smoothed=True",
                 others=("smoothed",),
             )
@@ -383,8 +383,8 @@ class ExpectationMaximization(Declared):
             return 1e-3
         if channel.guarantee is None:
             raise UnsupportedChannelError(
-                "the stopping rule of EM needs the channel's epsilon, and this channel states no "
-                "guarantee. Pass tolerance"
+                "the stopping rule of EM needs the channel's epsilon, but this channel states "
+                "no guarantee. Pass tolerance"
             )
         return 1e-3 * math.exp(channel.guarantee.epsilon)
 

@@ -40,8 +40,8 @@ class Neighbors:
         """Return the pairs of a domain, or raise UnsupportedChannelError when it has no order."""
         if not domain.ordered:
             raise UnsupportedChannelError(
-                "smoothing needs an ordered domain, labels have no neighbors. "
-                "Use LeastSquares, or ExpectationMaximization without smoothing"
+                "smoothing needs an ordered domain, but labels have no neighbors. Use "
+                "LeastSquares, or ExpectationMaximization without smoothing"
             )
         extent = domain.right - domain.left
         if not extent.any():

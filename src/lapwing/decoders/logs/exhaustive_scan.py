@@ -138,8 +138,8 @@ class ExhaustiveScan(Declared):
         hashed = channel.domain.name == "hashed-strings"
         duration = length_writer("time-of-day", digits=2)(seconds)
         return (
-            f"a scan of {count_text(channel.domain.size)} {'hashes' if hashed else 'values'} takes "
-            f"about {duration} of an idle processor"
+            f"a scan of {count_text(channel.domain.size)} {'hashes' if hashed else 'values'} "
+            f"takes about {duration} on an idle processor"
         )
 
     def decode(
@@ -256,8 +256,8 @@ class _Scan:
             reached = reaching(tile[:held], limit, found)
             if reached + len(self.symbols) > _FOUND_LIMIT:
                 raise ArgumentError(
-                    f"more than {_FOUND_LIMIT} values are above the threshold. Ask for fewer "
-                    "false ones"
+                    f"more than {_FOUND_LIMIT} values are above the threshold. Allow fewer "
+                    "false positives"
                 )
             places = found[:reached]
             self.symbols += (places + number * tile.size).tolist()
@@ -332,8 +332,8 @@ class _Scan:
         for key, expected in header.items():
             if document[key] != expected:
                 raise MismatchError(
-                    f"{path.name} is the state of a scan of another {_CALLED[key]}. Remove it, or "
-                    "name another file"
+                    f"{path.name} is the state of a scan with another {_CALLED[key]}. Remove "
+                    "it, or name another file"
                 )
         done, symbols, supports = (document[key] for key in ("done", "symbols", "supports"))
         whole = type(done) is int and 0 <= done <= self.tiles
@@ -450,7 +450,7 @@ class Candidates(Declared):
         """Check that the candidates are different."""
         super().__post_init__()
         if not self.values:
-            raise ArgumentError("candidates", "must hold at least one value")
+            raise ArgumentError("candidates", "must contain at least one value")
         seen: dict[str | int, int] = {}
         for position, value in enumerate(self.values):
             if seen.setdefault(value, position) != position:
@@ -496,7 +496,7 @@ class Candidates(Declared):
             )
             raise ArgumentError(
                 f"the candidates at positions {int(first[places][position])} and {position} are "
-                f"one value of the domain, so their reports cannot be distinguished{pairs}"
+                f"the same value in the domain, so their reports cannot be distinguished{pairs}"
             )
         return symbols
 
@@ -679,7 +679,7 @@ class PrefixExtension(Declared):
         )
         logs = channel.split(tally)
         if min(log.total for log in logs) == 0:
-            raise TallyError("every length of prefix must have at least one report")
+            raise TallyError("every prefix length must have at least one report")
         candidates = supports = np.zeros(0, dtype=np.int64)
         length = 0
         for part, log in zip(channel.parts, logs, strict=True):

@@ -215,7 +215,9 @@ def segment_shares(
     """
     table, asked = release.domain, decoder or LabelShares()
     if not isinstance(table, Segmented):
-        raise ArgumentError("this release has no segments. Give by= and segments= when releasing")
+        raise ArgumentError(
+            "this release has no segments. To have them, pass by= and segments= when you release"
+        )
     noise = noise_of_counts(release.channel)
     inner, tails = table.domain, tails_of(release)
     sparse = inner.size >= MANY if asked.sparse is None else asked.sparse

@@ -182,7 +182,7 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
         return PrefixEstimate(np.cumsum(solved), _normal(block.operator), law.variance)
     if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
-            f"this strategy is inverted as a matrix, which is limited to {DENSE} symbols, got "
+            f"this strategy is inverted as a matrix, which is limited to {DENSE} bins, got "
             f"{size}. Use prefix-sums, or fewer bins"
         )
     matrix, root = _inverted(block.operator)
@@ -212,7 +212,7 @@ def _pseudo_inverse(operator: Operator) -> Matrix:
         factor = cho_factor(matrix.T @ matrix)
     except LinAlgError:
         raise UnsupportedChannelError(
-            "this release does not determine every symbol's share. Decode at the bins it asked for"
+            "this release does not determine every bin's share. Decode with the bins it asked for"
         ) from None
     inverse: Matrix = cho_solve(factor, matrix.T)
     return inverse

@@ -47,7 +47,9 @@ def segment_distributions(release: Release) -> dict[Segment, Distribution]:
     """
     table = release.domain
     if not isinstance(table, Segmented):
-        raise ArgumentError("this release has no segments. Give by= and segments= when releasing")
+        raise ArgumentError(
+            "this release has no segments. To have them, pass by= and segments= when you release"
+        )
     counted = segment_shares(release) if has_counts(release.channel) else None
     if counted is not None and not has_many_bins(table.domain):
         return counted

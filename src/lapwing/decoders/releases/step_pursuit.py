@@ -289,7 +289,7 @@ class StepPursuit(Declared):
         domain = channel.domain
         held = domain.left.size
         if held < 2:
-            raise ArgumentError("a distribution function needs at least two symbols")
+            raise ArgumentError("a distribution function needs at least two bins")
         present = float(people)
         missing = 0.0
         if held < domain.size:

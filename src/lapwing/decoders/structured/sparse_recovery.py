@@ -193,8 +193,8 @@ class SparseRecovery(Declared):
         )
         if not pursuit.exhausted and pursuit.support.size < size:
             warnings.warn(
-                f"sparse recovery stopped at its limit of {self.limit} symbols, and there are "
-                "more. These data are not sparse, use another decoder or raise the limit",
+                f"sparse recovery stopped at its limit of {self.limit} symbols, but there are "
+                "more. The data are not sparse, so use another decoder, or raise the limit",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -393,8 +393,9 @@ class CompressiveEstimate(Declared):
         odds = float(ratio.max(initial=1.0))
         if not odds > 1 or float(ratio.min()) < (1 - 1e-9) * odds:
             raise UnsupportedChannelError(
-                "the paper's estimate needs equation 2, a near output e^epsilon times as likely as "
-                "a far one for every symbol. For a banded matrix use SparseRecovery"
+                "the paper's estimate needs equation 2: for every symbol, a near output is "
+                "e^epsilon times as likely as a far one. For a banded matrix, use "
+                "SparseRecovery"
             )
         rates = tally.blocks[0] / tally.total
         if self.regime == "high":

@@ -363,8 +363,8 @@ def _matrix(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Unce
     size = channel.domain.size
     if channel.domain.inside_size > DENSE:
         raise UnsupportedChannelError(
-            f"this channel is inverted as a matrix, which is limited to {DENSE} symbols, got "
-            f"{size}. Decode at fewer bins, or without a band"
+            f"this channel is inverted as a matrix, which is limited to {DENSE} bins, got "
+            f"{size}. Decode with fewer bins, or without a band"
         )
     uniform = np.full(size, 1 / size)
     parts = []
@@ -423,8 +423,8 @@ def _factorized(normal: Vector) -> tuple[Vector, bool]:
         reciprocal = float(dpocon(factor, norm, uplo="L" if lower else "U")[0])
     if reciprocal < 1e-14:
         raise UnsupportedChannelError(
-            "this channel cannot be inverted: some distributions give the same reports. Decode "
-            "at fewer bins"
+            "this channel cannot be inverted, because different distributions give the same "
+            "reports. Decode with fewer bins"
         )
     return factor, lower
 
@@ -435,8 +435,8 @@ def _blame_silent_groups(tally: CountTally) -> None:
     if silent:
         listed = ", ".join(map(str, silent[:8])) + (", ..." if len(silent) > 8 else "")
         raise TallyError(
-            f"every one of the {len(tally.reports)} groups must have reports for an unbiased "
-            f"estimate, but group {listed} has none. Collect more reports, or use a decoder that "
+            f"for an unbiased estimate, each of the {len(tally.reports)} groups must have "
+            f"reports, but group {listed} has none. Collect more reports, or use a decoder that "
             "needs no inverse"
         ) from None
 

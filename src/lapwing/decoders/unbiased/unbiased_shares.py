@@ -123,8 +123,9 @@ def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
         return found
     raise UnsupportedChannelError(
         "this decoder needs a channel that estimates the share of every symbol on its own. "
-        "Examples are generalized response, unary encoding, subset selection, Hadamard response "
-        "and local hashing. Use LeastSquares or ExpectationMaximization here"
+        "Examples are generalized response, unary encoding, subset selection, Hadamard "
+        "response and local hashing. For this channel, use LeastSquares or "
+        "ExpectationMaximization"
     )
 
 

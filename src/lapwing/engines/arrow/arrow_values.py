@@ -111,8 +111,8 @@ def unit_names(array: Any, *, column: str, typed: bool) -> Any:
 
     if pa.types.is_nested(array.type):
         raise ArgumentError(
-            f"the column {column!r} must identify the unit of each row, in strings, numbers or "
-            f"dates. It holds {array.type}"
+            f"the column {column!r} must identify the unit of each row by strings, numbers or "
+            f"dates, but it contains {array.type}"
         )
     if not typed or _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=False)
@@ -264,7 +264,8 @@ def _kind(kind: Any) -> str:
 
 def _refuse_kind(column: str, kind: str, needed: str, advice: str) -> NoReturn:
     raise DomainError(
-        f"the column {column!r} must hold {needed} for this survey. It holds {kind}. {advice}"
+        f"the column {column!r} must contain {needed} for this survey, but it contains {kind}. "
+        f"{advice}"
     )
 
 
@@ -293,7 +294,7 @@ def _ordered(
         if (kind, unit) == ("dates", "time-of-day"):
             advice = str(NoClockError())
         elif (kind, unit) == ("durations", "number"):
-            advice = "Declare the unit of its domain, unit='duration' (lapwing new --unit duration)"
+            advice = "Declare unit='duration' for its domain (lapwing new --unit duration)"
         _refuse_kind(column, kind, needed, advice)
     if kind == "numbers":
         return _said(_floats(array), unit, column=column)
@@ -312,14 +313,14 @@ def _ordered(
                     f"the value at position {position} must be a {unit}: {NoClockError()}",
                     position=position,
                 )
-            other = ", or say how texts are read (--texts)"
+            other = ", or set the format of the strings (--texts)"
             if unit == "number":
-                other = ", or, if it has decimal commas, say --decimal ," if decimal == "." else ""
+                other = ", or, if it has decimal commas, use --decimal ," if decimal == "." else ""
                 if thousands is None:
-                    other += " (--thousands reads separators of thousands, and currency signs)"
+                    other += " (--thousands reads thousands separators and currency signs)"
             raise DomainError(
-                f"every value must be a {unit}, but the string at position {position} is not. It "
-                f"must be written as {written}. Correct it, leave it empty if it is missing{other}",
+                f"every value must be a {unit}, but the string at position {position} is not. "
+                f"Write it as {written}, leave it empty if it is missing{other}",
                 position=position,
             )
         if rows is not None and decimal == ",":
@@ -368,7 +369,7 @@ def _said(numbers: NDArray[np.float64], unit: Unit, *, column: str) -> NDArray[n
     """
     if unit != "number":
         warnings.warn(
-            f"the column {column!r} holds plain numbers. They count as {_COUNTED_IN[unit]}",
+            f"the column {column!r} contains plain numbers. They are read as {_COUNTED_IN[unit]}",
             LapwingWarning,
             stacklevel=2,
         )

@@ -63,7 +63,7 @@ class ColumnValues:
         name = table.column(column, beside=by, labels=not domain.ordered)
         if name == by:
             raise ArgumentError(
-                "by", f"must name another column than {name!r}: a label is public, the value is not"
+                "by", f"must differ from {name!r}, because a label is public and the value is not"
             )
         marks = number_marks(table, domain, texts)
         return cls(table, name, domain, by, texts, curator, *marks)
@@ -88,7 +88,7 @@ class ColumnValues:
                 yield first, self._cells(part), labels
                 first += part.num_rows
         if first == 0 and not self.curator:
-            raise DomainError(f"{self.table.label} must hold at least one row. It holds none")
+            raise DomainError(f"{self.table.label} must contain at least one row, but it has none")
         if first == 0:
             self.check_type()
 
@@ -205,12 +205,12 @@ class PairValues(ColumnValues):
         if column is not None:
             raise ArgumentError(
                 "column",
-                f"is for one attribute, and this survey asks about {' and '.join(domain.names)}",
+                f"is for one attribute, but this survey asks about {' and '.join(domain.names)}",
                 advice="Leave it out",
             )
         if by in domain.names:
             raise ArgumentError(
-                "by", f"must name another column than {by!r}: a label is public, the value is not"
+                "by", f"must differ from {by!r}, because a label is public and the value is not"
             )
         axes = []
         for name, axis in domain.axes.items():

@@ -31,7 +31,7 @@ def value_and_count(table: Table, column: str | None, count_column: str) -> tupl
     if column is None:
         others = [name for name in table.names if name != counts]
         if not others:
-            raise ArgumentError(f"{table.label} has no column of values alongside {counts!r}")
+            raise ArgumentError(f"{table.label} has no column of values besides {counts!r}")
         if len(others) != 1:
             raise ArgumentError(
                 "column", f"must name one of the columns of {table.label}: {', '.join(others)}"
@@ -40,7 +40,7 @@ def value_and_count(table: Table, column: str | None, count_column: str) -> tupl
     values = table.column(column, option="column", beside=counts)
     if values == counts:
         raise ArgumentError(
-            "column", "and count_column must be two columns", "one", others=("count_column",)
+            "column", "and count_column must be different columns", "one", others=("count_column",)
         )
     return values, counts
 

@@ -53,7 +53,7 @@ def files_of(dataset: Any, *, endings: Sequence[str] = TABLES) -> list[tuple[Pat
     found: list[tuple[Path, Keys]] = []
     for given in dataset:
         if not isinstance(given, str | os.PathLike):
-            raise ArgumentError(f"a list must hold names of files, got {kind_of(given)}")
+            raise ArgumentError(f"a list must contain file names, got {kind_of(given)}")
         whole: list[tuple[Path, Path | None]] = [(Path(given), None)]
         for path, root in matching(Path(given)) or whole:
             if path.is_dir():
@@ -139,12 +139,12 @@ def _files_in(folder: Path, root: Path, endings: tuple[str, ...]) -> Iterator[tu
         and not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
     ]
     if not files:
-        raise ArgumentError(f"the folder {folder.name} must hold tables. It holds none")
+        raise ArgumentError(f"the folder {folder.name} must contain tables, but it has none")
     for path in files:
         if not path.name.lower().endswith(endings):
             raise ArgumentError(
-                f"the folder {folder.name} must hold nothing but files that end in "
-                f"{', '.join(endings)}. {path.name} does not"
+                f"the folder {folder.name} must contain only files that end in "
+                f"{', '.join(endings)}, but {path.name} does not"
             )
         yield path, keys_of(path.relative_to(root).parts[:-1])
 
@@ -209,7 +209,7 @@ def tables_of(
             for one in opened
         ]
     if encoding is not None:
-        raise ArgumentError("an encoding is that of a CSV, and this table is in memory")
+        raise ArgumentError("an encoding applies to a CSV, but this table is in memory")
     held = _tables_in_memory(dataset, decimal)
     return held if thousands is None else [replace(one, thousands=thousands) for one in held]
 
@@ -304,7 +304,7 @@ def _stream_errors() -> Iterator[None]:
         raise
     except Exception as error:
         raise FormatError(
-            f"the table cannot be read: the program that gives its rows failed "
+            "the table cannot be read: the program that provides its rows failed "
             f"({type(error).__name__})"
         ) from None
 
@@ -356,10 +356,14 @@ def _arrow_column(column: Any, name: str) -> Any:
         kinds = [None if absent else type(cell) for cell, absent in cells]
         first = next((kind for kind in kinds if kind is not None), None)
         other = [row for row, kind in enumerate(kinds, 1) if kind not in (first, None)]
-        which = f", but the one in row {other[0]} is of another" if other else " that Arrow knows"
+        which = (
+            f", but the one in row {other[0]} is of a different kind"
+            if other
+            else " that Arrow supports"
+        )
         message = (
-            f"the column {name!r} of the table must hold cells of one kind{which}. Convert the "
-            "column first"
+            f"the column {name!r} of the table must contain cells of one kind{which}. Convert "
+            "the column first"
         )
     else:
         return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
@@ -367,12 +371,12 @@ def _arrow_column(column: Any, name: str) -> Any:
 
 
 def _moments_of_periods(column: Any, name: str) -> Any:
-    """Return a column of pandas' periods as datetime64 of a precision that Arrow knows."""
+    """Return a column of pandas' periods as datetime64 of a precision that Arrow supports."""
     ticks = period_ticks(column)
     if ticks is None:
         raise DomainError(
-            f"the column {name!r} must hold dates or timestamps. It holds periods longer than a "
-            "day. Convert it first: column.dt.start_time is where each begins"
+            f"the column {name!r} must contain dates or timestamps, but it has periods longer "
+            "than a day. Convert it first: column.dt.start_time is where each begins"
         )
     known = ticks.dtype.name in (f"datetime64[{unit}]" for unit in ("D", "s", "ms", "us", "ns"))
     return ticks if known else ticks.astype("M8[s]")
@@ -462,8 +466,8 @@ def _query_errors() -> Iterator[None]:
         yield
     except polars.exceptions.PolarsError as error:
         raise FormatError(
-            f"the query of polars failed ({type(error).__name__}). Correct the query, or collect "
-            "it to see which expression it is"
+            f"the query of polars failed ({type(error).__name__}). Correct the query, or "
+            "collect it to see which expression fails"
         ) from None
 
 

@@ -26,7 +26,7 @@ PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 """How the names of typed tables end."""
 
-COMMAS = "where its numbers have commas, say --decimal , (as in 1,5) or --thousands , (as in 1,234)"
+COMMAS = "If its numbers have commas, use --decimal , (as in 1,5) or --thousands , (as in 1,234)"
 """What to do where commas end fields, and should not."""
 
 
@@ -55,8 +55,8 @@ def reading(path: Path, *, header: bool = True, decimal: Decimal | None = ".") -
 
 def _damage(message: str, path: Path, *, header: bool, decimal: Decimal | None) -> FormatError:
     reason = _reason(message, path, header=header)
-    if decimal is None and reason.endswith("has not"):
-        reason += f"; {COMMAS}"
+    if decimal is None and reason.endswith("does not"):
+        reason += f". {COMMAS}"
     return FormatError(f"{input_name(path)} {reason}")
 
 
@@ -65,15 +65,15 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     # Arrow counts the header as row 1.
     where = f"row {int(row.group(1)) - header}" if row else "some row"
     if re.search(r"Expected \d+ columns, got \d+", message):
-        fewer = f"must have as many fields in every line as in its first, but {where} has not"
+        fewer = f"must have as many fields in every line as in its first, but {where} does not"
         if "\n" in message:  # Arrow quotes the start of the row
             fewer += (
-                ". One of its cells goes on in the next line: a quotation mark may never end. "
+                ". A cell continues on the next line, so a quotation mark may be unclosed. "
                 "Correct the file"
             )
         return fewer
     if "invalid UTF8" in message:
-        return f"must be UTF-8 text, but {where} is not. Name its encoding (--encoding)"
+        return f"must be UTF-8 text, but {where} is not. Give its encoding (--encoding)"
     if "straddling" in message:
         return (
             f"has a line of more than {CSV_BLOCK >> 20} MiB, or a quotation mark that never ends. "
@@ -82,7 +82,7 @@ def _reason(message: str, path: Path, *, header: bool) -> str:
     name = path.name.lower()
     kind = "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"
     if " " in name and "." not in name:  # no file: "the table", "partition 3"
-        return "cannot be read: the program that gives its rows failed"
+        return "cannot be read: the program that provides its rows failed"
     return f"cannot be read as {kind}: it is damaged, or something else"
 
 
@@ -114,7 +114,7 @@ def without_causes(work: Callable[Arguments, Result]) -> Callable[Arguments, Res
             elif isinstance(error, UnicodeError) or package in _QUOTING:
                 failure = FormatError(
                     f"the input cannot be read ({type(error).__name__}): it is damaged, or has "
-                    "columns of a kind that Arrow does not know"
+                    "column types that Arrow does not support"
                 )
             else:
                 raise
@@ -193,7 +193,7 @@ def codec_of(encoding: str | None) -> codecs.CodecInfo | None:
         pass
     raise ArgumentError(
         "encoding",
-        "must be an encoding of text that Python knows, such as cp1252 or utf-16",
+        "must be a text encoding that Python knows, such as cp1252 or utf-16",
         repr(encoding),
     )
 
@@ -250,8 +250,8 @@ class StreamInUtf8(io.RawIOBase):
             except UnicodeError:
                 named = " utf-16-le, utf-16-be or another" if self._name == "utf-16" else ""
                 raise FormatError(
-                    f"{self._label} must be text in the encoding {self._name}. It is not. Name its "
-                    f"encoding (--encoding{named})"
+                    f"{self._label} must be text in the encoding {self._name}, but it is not. "
+                    f"Give its encoding (--encoding{named})"
                 ) from None
             self._held += text.encode(errors=_ROW_ALONE)
         end = len(self._held) if size < 0 else size

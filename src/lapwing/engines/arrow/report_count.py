@@ -69,9 +69,9 @@ def check_report_type(kind: Any, *, width: int, column: str) -> None:
     if not legal:
         numbers = ", whole numbers" if width <= 8 else ""
         raise ArgumentError(
-            f"the column {column!r} must hold reports of {width} byte(s) for this survey: binary"
-            f"{numbers}, or strings in hexadecimal. It holds {str(kind)[:60]}. Name the column of "
-            "reports, or use the survey that asked for them"
+            f"the column {column!r} must contain reports of {width} byte(s) for this survey, as "
+            f"binary{numbers} or hexadecimal strings. It contains {str(kind)[:60]}. Name the "
+            "column of reports, or use the survey that asked for them"
         )
 
 
@@ -261,7 +261,7 @@ class ReportCount:
             When there was no report.
         """
         if not self.groups:
-            raise TallyError("there must be at least one report to count. There is none")
+            raise TallyError("there must be at least one report to count, but there is none")
         if isinstance(self.groups, GroupTally):
             return self.groups.added()
         first, *others = self.groups.values()
@@ -460,8 +460,8 @@ class ReportCounter:
                 first = int(np.argmax(absent))
                 self._tally_of(records[:first])  # a row before it may be worse
                 raise ReportError(
-                    f"every row must hold a report of {self._width} byte(s), but the "
-                    f"one at position {first} is not one. The batch was not counted",
+                    f"every row must be a report of {self._width} byte(s), but the one at "
+                    f"position {first} is not. The batch was not counted",
                     position=first,
                 )
             kept = ~absent
@@ -537,10 +537,6 @@ class ReportCounter:
     def mark(self, standing: Standing | None) -> None:
         """Mark what is counted as made of reports of this standing."""
         self._standing = weakest_standing(self._standing, standing)
-
-    def add_counted(self, counted: ReportCount) -> None:
-        """Add what was counted before."""
-        self._before += counted
 
     def result(self) -> ReportCount:
         """Return what was counted so far."""
@@ -650,8 +646,8 @@ def check_count_type(kind: Any, *, column: str) -> None:
 
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         raise ArgumentError(
-            f"the column {column!r} must say how often each report was sent, in whole numbers. It "
-            f"holds {str(kind)[:60]}"
+            f"the column {column!r} must say how often each report was sent, in whole numbers, "
+            f"but it contains {str(kind)[:60]}"
         )
 
 

@@ -105,15 +105,16 @@ class ReportFolder:
         if noted is not None:
             if noted["output"] != part.name:
                 raise ArgumentError(
-                    f"the input has other files than when this job started. Give it the same "
-                    f"files, or delete {self.closed} to start again, because nobody has seen its "
-                    "parts"
+                    "the input files differ from those when this job started. Give the same "
+                    f"files. If nobody has seen its parts, you can delete {self.closed} to "
+                    "start again"
                 )
             if not part.exists():
                 raise ArgumentError(
-                    f"{part.name} was written before and is not in {self.parts} now, so others "
-                    f"may have its reports. Its values are not randomized a second time. Put the "
-                    f"part back. If nobody has seen it, delete {self.closed} to start again"
+                    f"{part.name} was written before but is missing from {self.parts}, so "
+                    "others may have its reports. Its values are not randomized a second time. "
+                    f"Put the part back. If nobody has seen it, delete {self.closed} to start "
+                    "again"
                 )
             return noted
         before = saved.identity(path)
@@ -190,8 +191,8 @@ class ReportFolder:
             except BlockingIOError:
                 os.close(descriptor)
                 raise ArgumentError(
-                    f"another process writes to the output {self.output.name}. Its reports would "
-                    "be second ones of the same values. Wait until it has ended"
+                    f"another process writes to the output {self.output.name}, so each value "
+                    "would be reported twice. Wait until it has ended"
                 ) from None
             os.close(descriptor)
         raise ArgumentError(f"{self.closed} keeps being deleted. Nothing was written")
@@ -212,5 +213,5 @@ class ReportFolder:
         closed = stat.S_ISDIR(about.st_mode) and not about.st_mode & 0o077
         if not closed or about.st_uid != os.geteuid():
             raise ArgumentError(
-                f"{self.closed} must be a folder that only you may enter. It is not. Delete it"
+                f"{self.closed} must be a folder that only you can open, but it is not. Delete it"
             )

@@ -118,8 +118,8 @@ def check_label_column(by: Any) -> None:
             "by",
             "must be the name of one column",
             kind_of(by),
-            "For a second label, write the reports of each of its values into a folder of their "
-            "own, such as country=PT",
+            "For a second label, write the reports of each of its values to a separate folder, "
+            "such as country=PT",
         )
     if by == "report":
         raise ArgumentError("the column of labels must not be named 'report'. Rename it")
@@ -210,7 +210,9 @@ def _write_csv(
 def _quoted(label: str) -> str:
     """Return a label as one field of a CSV."""
     if "\n" in label or "\r" in label:
-        raise ArgumentError("the label of a group must be one line, one is not. Rename the group")
+        raise ArgumentError(
+            "the label of a group must be one line, but one is not. Rename the group"
+        )
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow([label])
     return text.getvalue()
@@ -243,13 +245,13 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
 def _check(path: Path, survey: Survey, *, of_survey: str | None, of_randomizer: str) -> None:
     if of_survey not in (None, survey.fingerprint):
         raise MismatchError(
-            f"{input_name(path)} holds reports of survey {of_survey[:12]}, but this one is "
-            f"{survey.fingerprint[:12]}. Use the survey file that asked for them"
+            f"{input_name(path)} contains reports of survey {of_survey[:12]}, but this survey "
+            f"is {survey.fingerprint[:12]}. Use the survey file that asked for them"
         )
     if of_randomizer != survey.randomizer.fingerprint:
         raise MismatchError(
-            f"{input_name(path)} holds reports of randomizer {of_randomizer[:12]}, this survey's "
-            f"is {survey.randomizer.fingerprint[:12]}. They cannot be counted"
+            f"{input_name(path)} contains reports of randomizer {of_randomizer[:12]}, but this "
+            f"survey's is {survey.randomizer.fingerprint[:12]}. They cannot be counted"
         )
 
 
@@ -258,8 +260,8 @@ def _read_compact(stream: IO[bytes], path: Path, survey: Survey) -> Iterator[Rep
     _check(path, survey, of_survey=header.survey, of_randomizer=header.randomizer)
     if header.width != survey.randomizer.report_width:
         raise FormatError(
-            f"{input_name(path)} must hold reports of {survey.randomizer.report_width} bytes, its "
-            f"header says {header.width}"
+            f"{input_name(path)} must contain reports of {survey.randomizer.report_width} "
+            f"bytes, but its header says {header.width}"
         )
     named = Path("standard input") if path == STDIN else path
     yield from _joined(read_blocks(stream, header, path=named), header.width)
@@ -301,8 +303,8 @@ def check_report_table(
     if known != "lapwing-reports":
         if required:
             raise FormatError(
-                f"{path.name} must hold reports written by lapwing, its schema does not say so. "
-                "Check the name, or name the column of reports with --column"
+                f"{path.name} must contain reports written by lapwing, but its schema does not "
+                "say so. Check the name, or give the column of reports with --column"
             )
         return False
     _check_version(path, version)
@@ -324,8 +326,8 @@ def words_of_csv(line: bytes, path: Path) -> tuple[str, str, Standing | None]:
     words = _HEADER.fullmatch(line.decode("ascii", errors="replace").strip())
     if words is None:
         raise FormatError(
-            f"{path.name} must hold reports written by lapwing, its first two lines do not "
-            "say so. Check the name, or name the column of reports with --column"
+            f"{path.name} must contain reports written by lapwing, but its first two lines do "
+            "not say so. Check the name, or give the column of reports with --column"
         )
     version, of_survey, of_randomizer, standing = words.groups()
     _check_version(path, version)
@@ -386,7 +388,7 @@ def load_report_table(path: Path) -> Reports:
         column = table["report"].combine_chunks()
     if not pa.types.is_fixed_size_binary(column.type) or column.null_count:
         raise FormatError(
-            f"{path.name} must hold a report of one width in every row, but it does not"
+            f"{path.name} must contain reports of the same width in all rows, but it does not"
         )
     width = column.type.byte_width
     data = np.frombuffer(column.buffers()[1] or b"", dtype=np.uint8)
@@ -412,8 +414,8 @@ def _check_columns(path: Path, names: list[str], by: Sequence[str]) -> None:
     """Raise unless a table has reports, alongside them at most labels, and the labels asked for."""
     if names[:1] != ["report"] or len(names) > 2:
         raise FormatError(
-            f"{path.name} must hold reports written by lapwing, its schema does not say so. "
-            "Check the name"
+            f"{path.name} must contain reports written by lapwing, but its schema does not say "
+            "so. Check the name"
         )
     if by and names[1:] != list(by):
         found = f"the column of labels {names[1]!r}" if names[1:] else "no column of labels"
@@ -458,6 +460,6 @@ def _wrong_report(path: Path, row: int, digits: int) -> ReportError:
 def _check_version(path: Path, version: str) -> None:
     if version != VERSION:
         raise FormatError(
-            f"{path.name} holds reports in version {version[:20]} of the format, but this "
+            f"{path.name} contains reports in version {version[:20]} of the format, but this "
             f"software reads {VERSION}. Update lapwing"
         )

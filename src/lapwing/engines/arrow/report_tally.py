@@ -273,12 +273,12 @@ def _of_table(
     found = table.column(column or "report")
     by = tuple(table.column(name, option="by", beside=found) for name in by)
     if found in by:
-        raise ArgumentError("by", "must name another column than that of the reports")
+        raise ArgumentError("by", "must differ from the column of reports")
     if count_column is not None:
         count_column = table.column(count_column, option="count_column", beside=found)
         if count_column in (found, *by):
             raise ArgumentError(
-                "count_column", "must name another column than those of reports and labels"
+                "count_column", "must differ from the columns of reports and labels"
             )
     if table.typed:
         kind = table.empty(found).type
@@ -543,7 +543,7 @@ def _intact(jobs: Iterator[Job], tear: Callable[[], None], *, salvage: bool) -> 
         yield from jobs
     except TornFileError as error:
         if not salvage:
-            message = f"{error}. Nothing was counted, --salvage counts those"
+            message = f"{error}. Nothing was counted (--salvage counts those)"
             raise TornFileError(
                 message, path=error.path, block=error.block, intact=error.intact
             ) from None

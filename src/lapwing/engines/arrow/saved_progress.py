@@ -57,8 +57,8 @@ def read_head(path: Path) -> tuple[dict[str, Any], bytes]:
     whole = content.startswith(MAGIC) and hashlib.sha256(content).digest() == digest
     if not whole or len(content) < start:
         raise FormatError(
-            f"{path.name} must hold the progress of a job, but it does not or is damaged. Delete "
-            f"it, and the job starts again"
+            f"{path.name} must contain the progress of a job, but it does not, or is damaged. "
+            "Delete it to start the job again"
         )
     (length,) = struct.unpack("<I", content[start - 4 : start])
     head = parse(content[start : start + length], name=path.name)
@@ -92,8 +92,8 @@ class SavedProgress:
         head, counted = read_head(self.path)
         if canonical(head["job"]) != canonical(dict(self.job)):
             raise ArgumentError(
-                f"{self._name} holds the progress of another job, with another survey or "
-                "other options. Run that job to its end, or delete the file to start again"
+                f"{self._name} contains the progress of another job, with a different survey or "
+                "options. Finish that job, or delete the file to start again"
             )
         self._done = dict(head["done"])
         return counted
@@ -114,8 +114,8 @@ class SavedProgress:
             return None
         if entry["identity"] != identity(path):
             raise ArgumentError(
-                f"{path.name} was changed after it was counted, so nothing can go on from "
-                f"{self._name}. Delete that file, and the job starts again"
+                f"{path.name} was changed after it was counted, so the job cannot resume from "
+                f"{self._name}. Delete that file to start again"
             )
         said: dict[str, Any] = entry["said"]
         return said
@@ -127,7 +127,7 @@ class SavedProgress:
         left = self._done.keys() - {_key(path) for path in paths if path is not None}
         if left:
             raise ArgumentError(
-                f"{Path(min(left)).name} was counted before, and is not named now. Name all "
+                f"{Path(min(left)).name} was counted before but is not named now. Name all "
                 f"files again, or delete {self._name} to start again"
             )
 
@@ -149,8 +149,8 @@ class SavedProgress:
             return
         if identity(path) != before:
             raise ArgumentError(
-                f"{path.name} was changed while it was read, so its counts belong to no one "
-                f"version of it. Start again when no program writes to it"
+                f"{path.name} was changed while it was read, so its counts mix two versions. "
+                "Start again when no program writes to it"
             )
         self._done[_key(path)] = {"identity": dict(before), "said": dict(said)}
 

@@ -51,6 +51,7 @@ from lapwing.engines.arrow.typed_files import (
     texts_of_metadata,
 )
 from lapwing.errors import ArgumentError, FormatError, RowsWarning, kind_of
+from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.row_counts import LEAST_ROWS
 from lapwing.protocol.domains.text_values import Decimal, Thousands
 from lapwing.protocol.messages.exact_counts import MAGIC
@@ -67,7 +68,7 @@ TABLES = (*PARQUET, *ARROW, *CSV_ENDINGS)
 
 _NO_CSV = {b"PAR1": "Parquet", b"\x1f\x8b": "packed by gzip", MAGIC: "a file of exact counts"}
 """What else standard input may start with."""
-_NO_HEADER = "If it has no line of names, say so with --no-header, and columns are 1, 2, 3"
+_NO_HEADER = "If it has no header line, use --no-header, which names the columns 1, 2, 3"
 _NAME_LIMIT = 20
 """Columns that a message names. A file may have thousands."""
 
@@ -152,9 +153,9 @@ class Table:
             return "." if self.thousands == "," else ","
         if self.decimal is None and not self.typed and self.delimiter == ";":
             raise FormatError(
-                f"{self.label} has semicolons between its fields, so its numbers may have decimal "
-                "commas. Say which: --decimal , where one and a half is 1,5. --decimal . where it "
-                "is 1.5"
+                f"{self.label} separates its fields by semicolons, so its numbers may have "
+                "decimal commas. Use --decimal , if one and a half is 1,5, or --decimal . if "
+                "it is 1.5"
             )
         return self.decimal or "."
 
@@ -281,9 +282,9 @@ class Table:
             within = sum(_rows_in_cells(batch, stored, self.delimiter) for batch in batches)
         if within and rows + within >= LEAST_ROWS:
             warnings.warn(
-                f"{within:,} rows of {self.label} seem to be within quotation marks, and are not "
-                "read. A quotation mark that ends too late takes the rows after it into its cell. "
-                "Correct the file, unless its strings hold such lines",
+                f"{within:,} rows of {self.label} seem to be inside quotation marks, so they "
+                "are not read. An unclosed quotation mark swallows the rows after it. Correct "
+                "the file, unless its strings contain such lines",
                 RowsWarning,
                 stacklevel=2,
             )
@@ -348,8 +349,8 @@ class Table:
         last = [] if held is None else [column[-1].as_py() for column in held.columns]
         if held is None or any(cell != mark for cell in last):
             raise FormatError(
-                f"{self.label} must end every quotation mark that it begins, that in row {rows} "
-                "never ends. All rows after it would be one cell. Correct the file"
+                f"{self.label} must close every quotation mark, but the one in row {rows} is "
+                "never closed. All rows after it would be one cell. Correct the file"
             )
         yield held.slice(0, held.num_rows - 1)
 
@@ -383,31 +384,34 @@ class Table:
                 raise ArgumentError(
                     option,
                     f"must name one of the columns of {self.label}: {self._listed()}"
-                    + f", or, {COMMAS}" * commas,
+                    + f". {COMMAS}" * commas,
                 )
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
             raise ArgumentError(
                 option,
-                f"must name {which} {self.label}, as its first line does",
+                f"must name {which} {self.label}, as in its first line",
                 advice=_NO_HEADER,
             )
         if self.rows == 0 and not self.header and name.isdecimal():
             return name  # nobody stands in the file, so nothing says how many columns it has
-        if name not in self.names:
+        place = place_of(name, self.names)
+        if place is not None:
+            name = self.names[place]
+        else:
             if not proved:
                 blanks = next((one for one in self.names if one.strip() == name.strip()), None)
                 if blanks is not None:
                     raise ArgumentError(
-                        f"{self.label} has no column {name!r} in its first line, but {blanks!r}, "
-                        "with spaces. Name it so"
+                        f"{self.label} has no column {name!r} in its first line, but it has "
+                        f"{blanks!r}, with spaces. Use that name"
                     )
                 self._check_header()
                 if self.fault:
                     raise FormatError(f"{self.label} {self.fault}")
                 raise ArgumentError(
                     f"{self.label} has no column {name!r} in its first line. Check the name. "
-                    f"That line is not shown, because it may hold values. {_NO_HEADER}"
+                    f"That line is not shown, because it may contain values. {_NO_HEADER}"
                 )
             raise ArgumentError(
                 f"{self.label} has no column {name!r}{nearest(name, self.names)}. "
@@ -430,8 +434,8 @@ class Table:
             if self.fault:
                 raise FormatError(f"{self.label} {self.fault}")
             raise FormatError(
-                f"the first line of {self.label} must name the columns, but it looks like values. "
-                f"Add a header line, or name the column with --column. {_NO_HEADER}"
+                f"the first line of {self.label} must contain the column names, but it looks "
+                f"like values. Add a header line, or give the column with --column. {_NO_HEADER}"
             )
 
 
@@ -537,7 +541,7 @@ def _open_stdin(
     for magic, kind in _NO_CSV.items():
         if start.startswith(magic):
             raise ArgumentError(
-                f"standard input must be a CSV. It is {kind}. Give the name of the file instead"
+                f"standard input must be a CSV, but it is {kind}. Give the name of the file instead"
             )
     made = csv_table(STDIN, start, header=header, marks=marks, encoding=encoding)
     return replace(made, start=start)
@@ -586,23 +590,23 @@ def _csv_in_utf8(
         raise FormatError(f"{input_name(path)} is empty. A CSV starts with a line of column names")
     if header and 0 in line:
         raise FormatError(
-            f"{input_name(path)} must be a table of strings, its first line has bytes of zero. It "
-            "is something else, or UTF-16. Then name its encoding (--encoding utf-16-le, utf-16-be "
-            "or another)"
+            f"{input_name(path)} must be a table of strings, but its first line contains zero "
+            "bytes. If it is UTF-16, give its encoding (--encoding utf-16-le, utf-16-be or "
+            "another)"
         )
     try:  # where the first line is a row, its cells are read as those of all others
         first = line.decode("utf-8-sig", "strict" if header else "replace").rstrip("\r")
     except UnicodeDecodeError:
         raise FormatError(
-            f"the first line of {input_name(path)} must be text in UTF-8, or in the encoding that "
-            "is named. Name its encoding (--encoding)"
+            f"the first line of {input_name(path)} must be text in UTF-8 or in the given "
+            "encoding. Give its encoding (--encoding)"
         ) from None
     if "\r" in first:
         raise FormatError(
             f"{input_name(path)} has old line ends (CR alone). Write it with LF or CR LF"
         )
     if header and not first.replace("\t", "").isprintable():
-        raise FormatError(f"{input_name(path)} must be a table of strings. It is something else")
+        raise FormatError(f"{input_name(path)} must be a table of strings, but it is not")
     delimiter = _delimiter(first, header=header, commas="," in marks)
     names = _fields(first, delimiter)
     alone = len(names) == 1
@@ -629,12 +633,13 @@ def _fields(line: str, delimiter: str) -> list[str]:
 def _fault(first: str, names: list[str], second: list[bytes], delimiter: str) -> str:
     """Say what is probably wrong with the first line of a CSV, without a word of it."""
     if first.lower().startswith("sep="):
-        return "begins with a line for Excel (sep=). Delete this line"
+        return "begins with a line for Excel (sep=). Delete that line"
     if len(names) > 1:
         return ""
     if "|" in first:
         return (
-            "has | in its first line. Fields must end at a comma, a semicolon or a tab. Convert it"
+            "has | in its first line. Fields must be separated by commas, semicolons or tabs. "
+            "Convert it"
         )
     fields = max(line.count(mark) for line in [*second, b""] for mark in (b",", b";", b"\t")) + 1
     if fields > 1:

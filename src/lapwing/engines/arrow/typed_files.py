@@ -167,4 +167,4 @@ def all_rows(batches: Iterator[Any], number: int) -> Iterator[Any]:
         number -= batch.num_rows
         yield batch
     if number:
-        raise pyarrow_or_error().ArrowInvalid("the pages hold another number of rows")
+        raise pyarrow_or_error().ArrowInvalid("the pages contain a different number of rows")

@@ -75,20 +75,20 @@ def check_units(unit: Any, most: Any, progress: Any, counts: Any = None) -> None
     if (unit is None) != (most is None):
         raise ArgumentError(
             "unit",
-            "and most belong together: the column with the unit of each row, and how many rows of "
-            "one unit count",
+            "and most belong together: the column with the unit of each row, and the maximum "
+            "number of rows per unit",
             others=("most",),
         )
     if unit is not None and progress is not None:
         raise ArgumentError(
             "resume",
-            "keeps counts, and those of units are known at the end only",
+            "saves counts, but those of units are known only at the end",
             advice="Leave it out",
         )
     if unit is not None and counts is not None:
         raise ArgumentError(
             "count_column",
-            "says how many rows hold a value, and unit whose a single row is",
-            advice="Leave one out",
+            "says how many rows have a value, but unit says whose each row is",
+            advice="Leave out one of them",
             others=("unit",),
         )

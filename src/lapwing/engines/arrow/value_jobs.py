@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.atomic_files import check_absent, replacing
+from lapwing.docstrings import inherits
 from lapwing.documents import fingerprint
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.counted_tables import value_and_count, weighted_counts
@@ -301,6 +302,7 @@ def _write_folder(
 
 
 @without_causes
+@inherits(randomize)
 def summarize(
     dataset: Any,
     domain: Domain,
@@ -321,12 +323,8 @@ def summarize(
 
     Parameters
     ----------
-    dataset : Path, str, list of them, or a table in memory
-        Tables, as of :func:`lapwing.engines.arrow.tally`.
     domain : Interval, Integers, Categories or Segmented
         Domain of the values.
-    column : str, optional
-        Column of values. Default: the only column.
     by : str, optional
         Column of segments, of a Segmented domain. Default: none.
     unit : str, optional
@@ -343,13 +341,9 @@ def summarize(
         Randomness for this choice. Default: secure randomness.
     threads : int, optional
         Number of threads, at least 1. Default: one for each core.
-    reading : Reading, optional
-        Options for reading cells. Default: ``Reading()``.
     progress : Path or str, optional
         File for the progress of the job, as of :func:`lapwing.engines.arrow.tally`. It is as secret
         as the data, and readable by its owner only. Default: none.
-    advance : callable
-        Called with the number of rows after each batch. Default: does nothing.
     examine : callable
         Called with the :class:`lapwing.protocol.domains.row_counts.RowCounts` of the rows that were
         read and the domain. Default: gives a RowsWarning where most rows have no value in the
@@ -459,7 +453,7 @@ def curator_columns(
     values = ColumnValues.in_table(table, column, cells, texts=texts, curator=True)
     beside = segments_beside(values, by, curated)
     if beside is not None and beside.name == count_column:
-        raise ArgumentError("by", "must differ from count_column", others=("count_column",))
+        raise ArgumentError("by", "must not be count_column", others=("count_column",))
     values.check_type()
     if beside is not None:
         beside.check_type()

@@ -125,7 +125,7 @@ def _raise(error: Exception, rows: SparkRows, columns: list[str]) -> NoReturn:
     if missing is not None:
         raise _unfit(f"have no {missing.group(1)}") from None
     if "PYTHON_VERSION_MISMATCH" in words:
-        raise _unfit("have another version of Python than the driver") from None
+        raise _unfit("have a different version of Python from the driver") from None
     condition = error.getCondition() if hasattr(error, "getCondition") else None
     raise EngineError(
         f"Spark could not do the job ({condition or type(error).__name__}), and nothing was "

@@ -92,8 +92,8 @@ class SparkRows:
             stored = sum(rows for rows in self.stored_rows if rows is not None)
             if stored != number:
                 raise FormatError(
-                    f"the files say that they hold {stored:,} rows, Spark read {number:,}. A file "
-                    "is damaged, or was changed meanwhile. Nothing was counted"
+                    f"the files say that they have {stored:,} rows, but Spark read {number:,}. "
+                    "A file is damaged or was changed meanwhile. Nothing was counted"
                 )
 
 
@@ -139,8 +139,8 @@ class _Relation:
         said = state.newHadoopConfWithOptions(self.relation.options()).get(_CHECKED)
         if said != "true":
             raise ArgumentError(
-                f"{self._name} is read with {_CHECKED}={said}, so damaged pages would be counted. "
-                "Read it without that option"
+                f"{self._name} would be read with {_CHECKED}={said}, so damaged pages would be "
+                "counted. Read it without that option"
             )
 
     @property
@@ -256,8 +256,8 @@ class _NoRows:
 
     def batches(self, columns: list[str]) -> Any:
         raise EngineError(
-            "the rows of a data frame of Spark are with its executors, only its columns are known "
-            "here. Use lapwing.engines.spark"
+            "the rows of a Spark data frame are on its executors, and only its columns are "
+            "known here. Use lapwing.engines.spark"
         )
 
 
@@ -392,8 +392,8 @@ def required_jvm(session: Any) -> Any:
     jvm = jvm_of(session)
     if jvm is None:
         raise EngineError(
-            "this needs a classic session of Spark, not Spark Connect, which gives no access to "
-            "its file systems. Start one without SPARK_REMOTE"
+            "this needs a classic Spark session, because Spark Connect gives no access to file "
+            "systems. Start one without SPARK_REMOTE"
         )
     return jvm
 

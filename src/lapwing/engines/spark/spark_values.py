@@ -29,6 +29,8 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.docstrings import inherits
+from lapwing.engines.arrow import value_jobs
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.counted_tables import check_people, whole_counts
@@ -254,7 +256,7 @@ def _number_of_labels(rows: SparkRows, labels: list[str], most: int) -> int:
 
 def _count_column(rows: SparkRows, name: str, column: str) -> str:
     if rows.table.column(name, option="count_column", beside=column) == column:
-        raise ArgumentError("count_column", "must name another column than that of the reports")
+        raise ArgumentError("count_column", "must differ from the column of reports")
     if rows.table.typed:
         check_count_type(rows.table.empty(name).type, column=name)
     return name
@@ -288,7 +290,7 @@ def _report_column(
 def _check_labels(rows: SparkRows, labels: list[str], column: str) -> None:
     for name in labels:
         if rows.table.column(name, option="by", beside=column) == column:
-            raise ArgumentError("by", "must name another column than that of the reports")
+            raise ArgumentError("by", "must differ from the column of reports")
         if rows.table.typed:
             labels_of(rows.table.empty(name), column=name)
 
@@ -298,6 +300,7 @@ PARTIAL = "task int, content binary"
 
 
 @without_causes
+@inherits(value_jobs.randomize)
 def randomize(
     df: Any,
     survey: Survey,
@@ -313,15 +316,9 @@ def randomize(
     ----------
     df : pyspark.sql.DataFrame
         Data frame with a column of values. It is evaluated once.
-    survey : Survey
-        Survey whose randomizer is used.
     output : str
         Folder that does not exist, as Spark names it (a path, hdfs://...). It appears when all is
         done, with files of Parquet that name the survey.
-    column : str, optional
-        Column of values. Default: the only column.
-    by : str, optional
-        Column of public labels, written next to the reports. Default: none.
     texts : {"iso", "days", "seconds"}
         Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
         seconds since 1970-01-01, or since midnight for a time of day.
@@ -373,8 +370,9 @@ def randomize(
     domain = survey.randomizer.domain
     if isinstance(domain, Product):
         raise ArgumentError(
-            f"Spark randomizes one column, this survey asks about {' and '.join(domain.names)}. "
-            "Write both columns as Parquet, and use lapwing.engines.arrow.randomize"
+            "Spark randomizes one column, but this survey asks about "
+            f"{' and '.join(domain.names)}. Write both columns as Parquet, and use "
+            "lapwing.engines.arrow.randomize"
         )
     rows = SparkRows.of(df)
     values = ColumnValues.in_table(rows.table, column, domain, by=by, texts=texts)
@@ -415,7 +413,7 @@ def _numbers_that_add_up() -> Any:
 
 def _check_some(written: Any) -> None:
     if written.isEmpty():
-        raise DomainError("the data frame must hold at least one row. It holds none")
+        raise DomainError("the data frame must contain at least one row, but it has none")
 
 
 def _reading(values: ColumnValues) -> dict[str, Any]:
@@ -428,6 +426,7 @@ def _reading(values: ColumnValues) -> dict[str, Any]:
 
 
 @without_causes
+@inherits(value_jobs.summarize)
 def summarize(
     df: Any,
     domain: Domain,
@@ -443,23 +442,12 @@ def summarize(
     ----------
     df : pyspark.sql.DataFrame
         Data frame with a column of values.
-    domain : Interval, Integers, Categories or Segmented
-        Domain of the values.
-    column : str, optional
-        Column of values. Default: the only column.
-    by : str, optional
-        Column of segments, of a Segmented domain. Default: none.
     count_column : str, optional
         Column of whole numbers: how many rows hold the value of this line, in a table of counts
         that were made before. Default: each line is one row.
     texts : {"iso", "days", "seconds"}
         Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
         seconds since 1970-01-01, or since midnight for a time of day.
-
-    Returns
-    -------
-    ExactCounts
-        Exact histogram, which is secret.
 
     Raises
     ------
@@ -605,8 +593,8 @@ class _Place:
         if left:
             warnings.warn(
                 f"next to {self.path.getName()} is {left[0]}, from a job that was killed or is "
-                f"still running. If none is running, delete it: it holds reports that must stay "
-                f"private",
+                "still running. If none is running, delete it: it contains reports that must "
+                "stay private",
                 LapwingWarning,
                 stacklevel=2,
             )
@@ -630,8 +618,8 @@ class _Place:
             if "FileAlreadyExists" in str(error.java_exception.getClass().getName()):
                 self.check_absent()
             raise EngineError(
-                f"the folder of reports could not be given the name {self.path.getName()}, and was "
-                "deleted"
+                f"the folder of reports could not be renamed to {self.path.getName()}, so it "
+                "was deleted"
             ) from error
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_matrix
 
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.memoized import cached_property, memoized
@@ -28,6 +29,12 @@ class CellSums(Operator):
         if self.starts[0] != 0 or self.lengths.min() < 1:
             raise ValueError("the starts of cells must increase from 0 and lie below the size")
         super().__init__((len(starts), size))
+
+    @property
+    def sparse(self) -> csr_matrix:
+        """The matrix, which has one entry in each column."""
+        size = self.shape[1]
+        return csr_matrix((np.ones(size), np.arange(size), np.append(self.starts, size)))
 
     def _matmat(self, x: Vector) -> Vector:
         return np.add.reduceat(x, self.starts, axis=0)

@@ -219,7 +219,7 @@ class AdaptiveTree:
         """
         if self.answered == self.rounds:
             raise ArgumentError(
-                f"all {self.rounds} groups have answered. Use decode() for the answer"
+                f"all {self.rounds} groups have answered. Call decode() for the result"
             )
         channel = self.question.channel
         check_given(channel, tally)
@@ -260,7 +260,7 @@ class AdaptiveTree:
             When no group has answered.
         """
         if not self.answered:
-            raise ArgumentError("no group has answered. Use question, leaves_of and add")
+            raise ArgumentError("no group has answered yet. Use question, leaves_of and add")
         table: Vector = np.zeros(self._shape)
         self._root.fill(table, 1.0)
         known = self.question.channel.guarantee
@@ -283,7 +283,7 @@ class AdaptiveTree:
             )
         if given.sum() < self.rounds:
             raise ArgumentError(
-                f"{self.rounds} rounds need as many people at least, got {int(given.sum())}"
+                f"{self.rounds} rounds need at least as many people, got {int(given.sum())}"
             )
         return given.astype(np.int64)
 

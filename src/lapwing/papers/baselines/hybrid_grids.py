@@ -100,7 +100,7 @@ def _runs(grids: Sequence[Grid], axis: int) -> dict[int, Matrix]:
     runs = {one: (coarsest @ side.T > 0).astype(np.float64) for one, side in sides.items()}
     if any((run.sum(axis=0) != 1).any() for run in runs.values()):
         raise UnsupportedChannelError(
-            "the cells of a fine grid must divide those of a coarse one. Take sizes of blocks that "
+            "the cells of a fine grid must divide those of a coarse one. Use block sizes that "
             "are multiples of each other, such as 2 and 8"
         )
     return runs
@@ -207,7 +207,7 @@ class HybridGrids(Declared):
         if len(parts) < len(channel.blocks):
             warnings.warn(
                 f"{len(channel.blocks) - len(parts)} of the {len(channel.blocks)} grids have no "
-                "reports, and the others answer alone. Collect more reports",
+                "reports, so only the others are used. Collect more reports",
                 WeakAnswerWarning,
                 stacklevel=2,
             )
@@ -215,8 +215,8 @@ class HybridGrids(Declared):
         for part in parts:
             if any((side.sum(axis=0) != 1).any() for side in (part.first, part.second)):
                 raise UnsupportedChannelError(
-                    "hybrid grids decode reports about blocks of cells, and these are about boxes "
-                    "that overlap. Use LogDensityPrior"
+                    "hybrid grids decode reports about blocks of cells, but these are about "
+                    "overlapping boxes. Use LogDensityPrior"
                 )
             shares = (part.counts / part.reports - part.base) / part.slope
             grids.append(Grid(part.first, part.second, shares))

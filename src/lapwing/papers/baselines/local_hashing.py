@@ -343,4 +343,4 @@ class LocalHashing(TwoLevel):
             return super()._faults(data)
         answers = unpack_codes(data[:, _SEED_BYTES:])
         size = self._hash_size
-        return fault_of(answers >= size, f"hold a value in 0..{size - 1}")
+        return fault_of(answers >= size, f"contain a value in 0..{size - 1}")

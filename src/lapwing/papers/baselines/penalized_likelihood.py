@@ -135,8 +135,8 @@ class PenalizedLikelihood(Declared):
         )
         if not solution.converged:
             warnings.warn(
-                f"the penalized likelihood still rose after {self.limit} evaluations. Raise the "
-                "limit or the tolerance",
+                f"the penalized likelihood was still rising after {self.limit} evaluations. "
+                "Raise the limit or the tolerance",
                 ConvergenceWarning,
                 stacklevel=2,
             )

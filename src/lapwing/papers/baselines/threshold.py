@@ -225,7 +225,9 @@ class HeavyHitterSelection(Declared):
         """Check the fields, and that something limits the list."""
         super().__post_init__()
         if self.control == "none" and (self.top is None or self.above != 0):
-            raise ArgumentError("without a control give top, how many values to list, and no level")
+            raise ArgumentError(
+                "without a control, pass top (how many values to list) and no level"
+            )
 
     @one_thread
     @inherits(Decoder.decode)

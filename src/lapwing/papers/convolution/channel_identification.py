@@ -92,9 +92,9 @@ def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
     """
     if protocol not in PROTOCOLS:
         raise UnsupportedChannelError(
-            f"the size of a report tells epsilon for {' and '.join(PROTOCOLS)} only, got "
-            f"{protocol!r}: where every report supports as many symbols, it tells nothing. Use "
-            "channel_from_one_input"
+            f"the size of a report reveals epsilon only for {' and '.join(PROTOCOLS)}, got "
+            f"{protocol!r}. If all reports support equally many symbols, it reveals nothing. "
+            "Use channel_from_one_input"
         )
     if len(tally.blocks) != 1 or tally.total == 0:
         raise TallyError("epsilon needs a tally of one block with at least one report")
@@ -105,7 +105,7 @@ def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
     else:
         if counts.size == 2:
             raise UnsupportedChannelError(
-                "reports of two symmetric bits have one set bit on average for every epsilon"
+                "reports of two symmetric bits have one set bit on average, whatever epsilon is"
             )
         other, odds = (size - 1) / (counts.size - 2), 2.0
     if not 0 < other < 0.5:

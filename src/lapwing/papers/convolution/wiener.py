@@ -176,9 +176,9 @@ class Wiener(Declared):
         if self.method == "permuted":
             if compound is None:
                 raise UnsupportedChannelError(
-                    "the method 'permuted' needs a channel that is the same in every order of the "
-                    "symbols, as generalized response or unary encoding. Use 'direct' or "
-                    "'iterative'"
+                    "the method 'permuted' needs a channel that does not depend on the order "
+                    "of the symbols, such as generalized response or unary encoding. Use "
+                    "'direct' or 'iterative'"
                 )
             mass = self._permuted(transfer, observed, noise)
         else:
@@ -342,9 +342,9 @@ def _warn_when_stuck(size: int, compound: tuple[float, float] | None, reports: i
     ratio = size * math.sqrt(other * (1 - other) / reports) / gap
     if ratio >= 1:
         warnings.warn(
-            f"the method 'iterative-from-reports' needs size * sqrt(Var) below 1, got {ratio:.3g}: "
-            "with so much noise it stays near the uniform distribution where it starts. Use "
-            "method='iterative'",
+            "the method 'iterative-from-reports' needs size * sqrt(Var) below 1, got "
+            f"{ratio:.3g}: with this much noise it stays near the uniform distribution where it "
+            "starts. Use method='iterative'",
             WeakAnswerWarning,
             stacklevel=3,
         )

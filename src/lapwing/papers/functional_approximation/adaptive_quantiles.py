@@ -241,7 +241,7 @@ class AdaptiveQuantiles(Mechanism):
                 guarded=self.guarded,
             )
             if place is None:
-                raise MismatchError("this release holds more answers than questions. Do not use it")
+                raise MismatchError("this release has more answers than questions. Do not use it")
             asked.append(place)
         return asked
 

@@ -98,7 +98,7 @@ def allowed_band(release: Release, level: float = 0.95, *, target: Target = "emp
     if release.people is None:
         raise ArgumentError(
             "an allowed band needs the number of people, which this release keeps secret. Use "
-            "neighbors 'replace-one', or prefix sums, whose answer has a band"
+            "neighbors 'replace-one', or prefix sums, which have their own band"
         )
     missed = 1 - level if target == "empirical" else (1 - level) / 2
     limit = _limit(release, 1 - missed)

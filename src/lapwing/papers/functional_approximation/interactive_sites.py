@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError, kind_of
 from lapwing.mechanisms.linear_mechanism import part_of
 from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles, question
@@ -83,15 +84,15 @@ class InteractiveSite:
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuse copies, which would answer twice with the same noise."""
         raise PrivacyError(
-            "a site that answers a coordinator cannot be copied or pickled: a copy would use the "
-            "same noise again. Pay for another one"
+            "a site cannot be copied or pickled: a copy would use the same noise again. Pay "
+            "for another one"
         )
 
     def _check_process(self) -> None:
         if (os.getpid(), _life[0]) != self._process:
             raise PrivacyError(
-                "a site answers in the process that made it: a forked one would use the same "
-                "noise again. Pay for another one"
+                "a site answers only in the process that created it: a forked process would "
+                "use the same noise again. Pay for another one"
             )
 
 
@@ -497,7 +498,7 @@ class PursuitSite(InteractiveSite):
         # The coordinator must not choose what an answer costs in time either.
         if len(chosen) >= self.mechanism.terms:
             raise ArgumentError(
-                f"at most {self.mechanism.terms - 1} functions can be chosen before a vote"
+                f"at most {self.mechanism.terms - 1} functions can be chosen before a selection"
             )
         for atom in chosen:
             self._check_atom(atom)
@@ -507,11 +508,11 @@ class PursuitSite(InteractiveSite):
             raise ArgumentError("every chosen function must have a whole number for its product")
         if type(people) is not int or people < max(1, self._people):
             raise ArgumentError(
-                "the people of all sites must be a whole number, at least this one's"
+                "the number of people at all sites must be whole, and at least this site's number"
             )
         free = free_atoms(self._exact.size, chosen, again=self.mechanism.again)
         if not free.size:
-            raise ArgumentError("no function is left to be chosen")
+            raise ArgumentError("no function is left to choose")
         try:
             self._votes.pop()
         except IndexError:
@@ -570,6 +571,7 @@ class PursuitAnswers(Site, Protocol):
         ...
 
 
+@inherits(quantiles_of_sites)
 def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
     """Matching pursuit over interactive sites (Tao and Sarwate, 2026).
 
@@ -582,18 +584,6 @@ def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
     sites : sequence of PursuitSite
         Sites, or proxies with `mechanism`, `domain`, `release_part`, `vote` and `product`. At least
         one.
-
-    Returns
-    -------
-    Release
-        Release of the people of all sites.
-
-    Raises
-    ------
-    ArgumentError, MismatchError
-        When the sites do not belong together, before any is asked.
-    BudgetError
-        When a site was asked before.
 
     Notes
     -----

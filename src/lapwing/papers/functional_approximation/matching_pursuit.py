@@ -406,14 +406,14 @@ class MatchingPursuit(Mechanism):
         """
         if not promise.shows_people:
             raise PrivacyError(
-                "matching pursuit divides by the number of people, so it must be public: use "
-                "neighbors 'replace-one' without a unit, or a linear mechanism"
+                "matching pursuit divides by the number of people, so this number must be "
+                "public. Use neighbors 'replace-one' without a unit, or a linear mechanism"
             )
         held = len(self.curves(domain).curves)
         if held < self.terms:
             raise ArgumentError(
-                f"only {held} of these functions are different on {domain.left.size} symbols, too "
-                f"few for {self.terms} terms. Use fewer terms, or more bins"
+                f"only {held} of these functions differ on {domain.left.size} symbols, which is "
+                f"too few for {self.terms} terms. Use fewer terms, or more bins"
             )
         facts = _sensitivities(self.on(domain), domain.left.size)
         if self.form == "published":
@@ -438,9 +438,10 @@ class MatchingPursuit(Mechanism):
         worst = _distance_without_noise(self.on(domain), domain.left.size)
         if worst > STRAIGHT_LINE:
             warnings.warn(
-                f"{self.terms} functions of this dictionary cannot draw a plain curve. Without any "
-                f"noise, they are up to {worst:.2f} (KS) off a uniform or a normal distribution. "
-                f"A straight line is {STRAIGHT_LINE:.2f} off. Use more terms or another dictionary",
+                f"{self.terms} functions of this dictionary cannot represent a simple curve. "
+                "Even without noise, they miss a uniform or normal distribution by up to "
+                f"{worst:.2f} (KS), and a straight line does by {STRAIGHT_LINE:.2f}. Use more "
+                "terms or another dictionary",
                 LapwingWarning,
                 stacklevel=3,
             )
@@ -515,7 +516,7 @@ class MatchingPursuit(Mechanism):
             )
         functions = len(self.curves(release.domain).curves)
         if any(type(atom) is not int or not 0 <= atom < functions for atom in atoms):
-            raise FormatError("a release of matching pursuit names a function that is not there")
+            raise FormatError("a release of matching pursuit names a function that does not exist")
         if not self.again and len(set(atoms)) != len(atoms):
             raise FormatError(
                 "a release of matching pursuit must choose each function once. "
@@ -649,7 +650,7 @@ def _published(terms: int, facts: _DictionarySensitivity, promise: Promise) -> P
 
 def _pure_epsilon(promise: Promise) -> Fraction:
     if promise.mu is not None:
-        raise PrivacyError("matching pursuit has no Gaussian guarantee. Give epsilon or rho")
+        raise PrivacyError("matching pursuit has no Gaussian guarantee. Pass epsilon or rho")
     if promise.epsilon is not None:
         return promise.epsilon
     assert promise.rho is not None
@@ -682,7 +683,7 @@ def _largest_rho(promise: Promise) -> Fraction:
     if promise.rho is not None:
         return promise.rho
     if promise.epsilon is None:
-        raise PrivacyError("matching pursuit has no Gaussian guarantee. Give epsilon or rho")
+        raise PrivacyError("matching pursuit has no Gaussian guarantee. Pass epsilon or rho")
     low, high = Fraction(0), promise.epsilon**2 / 2 + promise.epsilon
     for _ in range(40):
         middle = (low + high) / 2

@@ -86,7 +86,7 @@ class CurveSum(Declared):
             channel.blocks[0].operator,
             CurveAnswers,
             "a sum of functions is read from a release of their coefficients. Use step pursuit "
-            "for others",
+            "for other releases",
         )
         curve = operator.start + operator.curve @ (release.answers / release.total)
         curve = isotonic_regression(curve).x if self.monotone else np.maximum.accumulate(curve)
@@ -151,7 +151,7 @@ class SortedPoints(Declared):
             channel.blocks[0].operator,
             PrefixCounts,
             "sorted points are read from a release of adaptive quantiles. Use step pursuit for "
-            "others",
+            "other releases",
         )
         held = channel.domain.left.size
         places = np.concatenate([[0], np.sort(operator.places), [held]])

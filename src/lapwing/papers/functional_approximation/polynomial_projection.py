@@ -204,7 +204,7 @@ class PolynomialProjection(LinearMechanism):
                 str(self.functions),
             )
         if self.shape in POWERS and self.basis != "legendre":
-            raise ArgumentError("raw moments are those of the Legendre basis. Use another shape")
+            raise ArgumentError("raw moments are defined for the Legendre basis. Use another shape")
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has enough symbols, and at most 4096.

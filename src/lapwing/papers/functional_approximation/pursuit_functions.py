@@ -47,7 +47,7 @@ def dictionary_of(given: Any) -> Any:
     """Return the name of a dictionary, or a tuple of its entries. ArgumentError for another."""
     parts = (given,) if isinstance(given, str) else given
     if callable(parts) or not len(parts):
-        raise ArgumentError("dictionary", "must be the name of one, or a list of functions")
+        raise ArgumentError("dictionary", "must be the name of a family, or a list of functions")
     entries = tuple(map(entry_of, parts))
     check_functions([entry for entry in entries if isinstance(entry, tuple)])
     return str(given) if isinstance(given, str) else entries

@@ -145,18 +145,18 @@ class GeneralWave(Randomizer[CountTally]):
         if self.shape == "trapezoid":
             if self.ratio is None:
                 raise ArgumentError(
-                    "a trapezoid needs the ratio of its top side to its bottom side, in [0, 1]: "
-                    "0 is a triangle, 1 the square wave"
+                    "a trapezoid needs the ratio of its top side to its bottom side, in [0, "
+                    "1]: 0 is a triangle, 1 is the square wave"
                 )
         else:
             if self.ratio is not None or self.width is not None:
                 raise ArgumentError(
-                    "ratio and width describe a trapezoid. A list of heights has its own"
+                    "ratio and width describe a trapezoid. Leave them out with a list of heights"
                 )
             if len(self.shape) % 2 == 0 or max(self.shape) != 1:
                 raise ArgumentError(
-                    "the heights of a wave must be an odd number of heights, the largest of them "
-                    f"1, got {len(self.shape)} heights"
+                    "a wave must have an odd number of heights, the largest of them 1, got "
+                    f"{len(self.shape)} heights"
                 )
         if self._window > LARGEST_WINDOW or self._far < 1:
             raise DomainError(

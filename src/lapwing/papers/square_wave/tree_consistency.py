@@ -81,7 +81,7 @@ def tree_estimate(channel: Channel, tally: CountTally) -> TreeEstimate:
     sizes = [share.size for share, _, _ in levels]
     if len(set(sizes)) < len(sizes) or sizes[-1] != channel.domain.size:
         raise UnsupportedChannelError(
-            f"the levels of a tree must have different numbers of cells, the most of them the "
+            "the levels of a tree must have different numbers of cells, up to the "
             f"{channel.domain.size} symbols of the domain, got {sizes}"
         )
     try:

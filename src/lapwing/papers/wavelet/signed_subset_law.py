@@ -89,7 +89,7 @@ class SignedSubset:
         """
         if self.lift == 0:
             raise UnsupportedChannelError(
-                "sets that hold all coordinates say nothing about masses, only about signs"
+                "sets of all coordinates carry no information about masses, only about signs"
             )
         seen: Vector = (counts[0::2] + counts[1::2]) / reports
         return (seen - 2 * self.other) / self.lift

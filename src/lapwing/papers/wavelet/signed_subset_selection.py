@@ -372,7 +372,7 @@ class SignedSubsetSelection(NearAndFar[CountTally]):
 
     def _faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
         rows = rows_at_once(self.report_width)
-        requirement = f"hold {self._members} signed coordinates and no spare bits"
+        requirement = f"contain {self._members} signed coordinates and no spare bits"
         for start in range(0, len(data), rows):
             invalid = self._impossible(data[start : start + rows])
             yield from fault_of(invalid, requirement, start=start)

@@ -108,7 +108,9 @@ def allocate(
     """
     check_whole("users", users, low=1)
     if users < levels:
-        raise ArgumentError(f"there must be a person for each of {levels} levels, got {users}")
+        raise ArgumentError(
+            f"there must be at least one person per level, {levels} in all, got {users}"
+        )
     ideal = allocation_shares(levels, epsilon, allocation=allocation) * users
     people = ideal.astype(np.int64)
     left = users - int(people.sum())
@@ -277,7 +279,7 @@ class Wavelet(Mixture[CountTally]):
         object.__setattr__(self, "levels", self._resolved_levels())
         if self.domain.missing_index is not None and self._cell_number != self.domain.size:
             raise DomainError(
-                "a missing symbol would share a cell with the highest values. Use a domain of "
+                "missing values would share a cell with the highest values. Use a domain of "
                 "2^levels symbols, or drop the missing values"
             )
 
@@ -295,12 +297,13 @@ class Wavelet(Mixture[CountTally]):
                 rule = self._of_the_paper(self.users, most)
         if rule > most:
             raise DomainError(
-                f"{rule} levels end in 2^{rule} cells, and the domain has {self.domain.size} "
+                f"{rule} levels end in 2^{rule} cells, but the domain has {self.domain.size} "
                 f"symbols. Use at most {most} levels, or more bins"
             )
         if self.users is not None and self.users < rule:
             raise ArgumentError(
-                f"there must be a person for each of {rule} levels, got {self.users}. Use fewer"
+                f"there must be at least one person per level, {rule} in all, got {self.users}. "
+                "Use fewer levels"
             )
         return rule
 
@@ -310,7 +313,7 @@ class Wavelet(Mixture[CountTally]):
         if rule > most:
             warnings.warn(
                 f"the paper's rule asks for {rule} levels, which end in 2^{rule} cells. The "
-                f"domain's symbols allow {most}, which are used",
+                f"domain allows {most} levels, which are used",
                 LapwingWarning,
                 stacklevel=5,
             )

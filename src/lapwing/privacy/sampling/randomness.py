@@ -109,7 +109,7 @@ class Keystream:
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled."""
         raise PrivacyError(
-            "a source of randomness must not be copied or pickled, because the copy would hand out "
+            "a source of randomness must not be copied or pickled, because the copy would give "
             "the same words. Call lapwing.privacy.secure() where it is needed, or "
             "lapwing.seeded() with another seed"
         )
@@ -208,8 +208,8 @@ def source_of(rng: RandomSource | None) -> RandomSource:
             "rng",
             "must be a source of random words",
             kind_of(rng),
-            "Leave it out for secure randomness, or pass lapwing.seeded(1) in a test, which "
-            "protects nobody",
+            "Leave it out for secure randomness. In a test, lapwing.seeded(1) protects nobody "
+            "but is reproducible",
         )
     return rng
 
@@ -229,7 +229,7 @@ def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Gen
         said = str(rng) if isinstance(rng, int) else kind_of(rng)
         raise ArgumentError(
             "rng",
-            "must be a seed, a whole number of at least 0, or a generator of NumPy",
+            "must be a seed (a whole number of at least 0) or a NumPy generator",
             said,
             "Pass for example rng=1",
         ) from None
@@ -311,14 +311,15 @@ def uniform_below(
     .. [1] D. Lemire, "Fast random integer generation in an interval", ACM Transactions on Modeling
        and Computer Simulation, 2019. doi:10.1145/3230636
     """
-    bound = np.broadcast_to(np.asarray(bounds, dtype=np.uint64), (count,))
-    largest = int(bound.max(initial=1))
-    if largest > 2**31:
-        return _masked_below(source, bound)
+    bound = np.asarray(bounds, dtype=np.uint64)
+    if bound.max(initial=1) > 2**31:
+        return _masked_below(source, np.broadcast_to(bound, (count,)))
     product = _half_words(source, count) * bound
     # Only a low half below the bound can be below `2^32 mod bound`; the remainder is slow.
-    (suspect,) = np.nonzero(product.astype(np.uint32) < bound)
+    (suspect,) = (product.astype(np.uint32) < bound).nonzero()
     drawn = product >> np.uint64(32)
+    if suspect.size:
+        bound = np.broadcast_to(bound, (count,))
     while suspect.size:
         excess = np.uint64(2**32) % bound[suspect]
         rejected = product[suspect].astype(np.uint32) < excess

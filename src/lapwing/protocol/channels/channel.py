@@ -172,7 +172,7 @@ class ProductOfBits:
     def check_counts(self, counts: CountVector, reports: int) -> None:
         """Raise TallyError when a bit was set more often than there are reports."""
         if int(counts.max(initial=0)) > reports:
-            raise TallyError(f"no bit can be set in more than all {reports} reports")
+            raise TallyError(f"no bit can be set more often than there are reports, {reports}")
 
     def covariance(self, operator: Operator, mass: Vector) -> Covariance:
         """Return the covariance of the bits of a person drawn from `mass`.
@@ -250,7 +250,7 @@ class FixedSizeSubset:
         if rows > self.symbols or worst > 1e-9 * self.members:
             raise UnsupportedChannelError(
                 f"the columns of a block of {self.members}-subsets must sum to {expected:g}, "
-                f"they miss it by up to {worst:.3g}"
+                f"but they miss it by up to {worst:.3g}"
             )
 
     def check_counts(self, counts: CountVector, reports: int) -> None:
@@ -599,15 +599,15 @@ class Channel:
         check_observation(tally)
         if tally.fingerprint != self.fingerprint:
             raise MismatchError(
-                f"the tally was made by randomizer {tally.fingerprint[:12]}, this channel is of "
-                f"{self.fingerprint[:12]}. Decode it with the survey that collected it"
+                f"the tally was made by randomizer {tally.fingerprint[:12]}, but this channel "
+                f"is of {self.fingerprint[:12]}. Decode it with the survey that collected it"
             )
         shapes = [block.outputs for block in self.blocks]
         found = [counts.size for counts in tally.blocks]
         if shapes != found:
-            raise MismatchError(f"the tally must hold counts of sizes {shapes}, got {found}")
+            raise MismatchError(f"the tally must contain counts of sizes {shapes}, got {found}")
         if tally.total == 0:
-            raise TallyError("there is nothing to decode: the tally holds no reports")
+            raise TallyError("there is nothing to decode: the tally has no reports")
         for block, counts, reports in zip(self.blocks, tally.blocks, tally.reports, strict=True):
             block.law.check_counts(counts, reports)
 
@@ -624,13 +624,13 @@ def check_given(channel: Any, tally: Any) -> None:
     """
     if not isinstance(channel, Channel) and hasattr(channel, "counts"):
         raise UnsupportedChannelError(
-            "this decoder reads counts, and this is the channel of stored reports. Let the "
+            "this decoder reads counts, but this is the channel of stored reports. Let the "
             "survey count them: survey.decode(tally, decoder=...)"
         )
     if not isinstance(channel, Channel):
         raise ArgumentError(
-            f"a decoder is given a channel and a tally, got {kind_of(channel)} for the "
-            "channel. Pass randomizer.channel, or let the survey do it: "
-            "survey.decode(tally, decoder=...)"
+            f"a decoder takes a channel and a tally, got {kind_of(channel)} for the channel. "
+            "Pass randomizer.channel, or let the survey do it: survey.decode(tally, "
+            "decoder=...)"
         )
     channel.check(tally)

@@ -117,10 +117,10 @@ class LinearChannel:
         """
         self.check_origin(log)
         if log.total == 0:
-            raise TallyError("there is nothing to decode: the log holds no reports")
+            raise TallyError("there is nothing to decode: the log has no reports")
         bits = self.hash.seed_bits + self.hash.hash_bits
         if int(log.codes[-1]) >> bits:
-            raise TallyError(f"the log holds a report of more than {bits} bits. It is damaged")
+            raise TallyError(f"the log is damaged: it contains a report of more than {bits} bits")
 
     def check_origin(self, log: TallyLog) -> None:
         """Raise unless the stored reports were made for this channel. There may be none."""
@@ -274,7 +274,9 @@ class PrefixChannel:
         check_log(log, self.fingerprint)
         group = log.codes & np.uint64(0xFF)
         if int(group.max(initial=0)) >= len(self.parts):
-            raise TallyError("the log holds a report of a group that does not exist. It is damaged")
+            raise TallyError(
+                "the log is damaged: it contains a report of a group that does not exist"
+            )
         logs = []
         for number, part in enumerate(self.parts):
             own = log.codes[group == np.uint64(number)] >> np.uint64(8)

@@ -96,9 +96,7 @@ class Categories(Unordered):
         super().__post_init__()
         self._check_labels()
         if self.other is not None and not self._is_listed(self.other):
-            raise DomainError(
-                "other", "must be one of the labels", advice="Add the label that it names"
-            )
+            raise DomainError("other", "must be one of the labels", advice="Add that label")
 
     def _check_labels(self) -> None:
         if isinstance(self.labels, int | np.integer):
@@ -138,7 +136,7 @@ class Categories(Unordered):
             same = labels[place] == labels[first]
             equal = "are equal" if same else "differ in Unicode form only"
             if str(labels[place]) == str(labels[first]) and not same:
-                equal = "are one in a CSV, as a number and as a string"
+                equal = "would look the same in a CSV, as a number and as a string"
             raise DomainError(
                 "labels",
                 f"must all be different, but those at positions {place} and {first} {equal}",
@@ -231,10 +229,9 @@ class Categories(Unordered):
         if self._number_of_other is not None:
             return self._number_of_other
         raise DomainError(
-            f"every value must be one of the domain's labels, but the one at position {position} "
-            "is "
-            "not. Add the label, or name a label for all such values: other='...' in the domain "
-            "(--other)",
+            "every value must be one of the domain's labels, but the one at position "
+            f"{position} is not. Add the label, or declare a label for all such values: "
+            "other='...' in the domain (--other)",
             position=position,
         )
 
@@ -251,8 +248,8 @@ class Categories(Unordered):
         """
         if len(self.listed) > MAXIMUM_BINS:
             raise ArgumentError(
-                f"a curator counts every label, so there may be at most {MAXIMUM_BINS}, got "
-                f"{len(self.listed)}. Declare those that matter, and an other label for the rest"
+                f"a curator counts every label, so at most {MAXIMUM_BINS} are allowed, got "
+                f"{len(self.listed)}. Declare those that matter, and one label for all others"
             )
         return replace(self, missing="category")
 

@@ -92,7 +92,8 @@ def class_document(described: Any) -> dict[str, Any]:
 
 def _written(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_written(entry) for entry in value]
+        plain = {*map(type, value)} <= {str, int, float}
+        return [*value] if plain else [_written(entry) for entry in value]
     if isinstance(value, Fraction):
         return epsilon_text(value)
     return value.to_document() if hasattr(value, "to_document") else value
@@ -403,7 +404,7 @@ def check_no_overflow(domain: Domain, *, name: str) -> None:
     """Raise DomainError where a method for bins alone is given symbols below and above them."""
     if domain.below_index is not None:
         raise DomainError(
-            f"{name} is made for bins alone, and values outside have symbols of their own here. "
+            f"{name} works with bins only, but this domain counts values outside separately. "
             "Declare outside='clip' in the domain (--outside clip)"
         )
 
@@ -453,8 +454,8 @@ def refuse_outside(outside: NDArray[np.bool_], *, what: str) -> None:
     if outside.any():
         position = int(np.argmax(outside))
         raise DomainError(
-            f"every value must lie in {what}, but the one at position {position} does not. Correct "
-            "it, or declare outside='clip' in the domain",
+            f"every value must lie in {what}, but the one at position {position} does not. "
+            "Correct it, or declare outside='clip' in the domain (--outside clip)",
             position=position,
         )
 
@@ -466,6 +467,6 @@ def refuse_fractions(numbers: NDArray[np.float64]) -> None:
         position = int(np.argmin(whole))
         raise DomainError(
             f"every value must be a whole number, but the one at position {position} is not. "
-            "Round it, or use an Interval that takes fractions",
+            "Round it, or use an Interval, which allows fractions",
             position=position,
         )

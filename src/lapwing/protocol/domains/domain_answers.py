@@ -36,7 +36,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values, Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import one_dimensional, to_numbers, to_text
+from lapwing.protocol.domains.units import check_day, one_dimensional, to_numbers, to_text
 
 _MICROSECONDS = 10**6
 
@@ -64,6 +64,8 @@ def to_points(points: Values, *, unit: Unit, name: str = "a point") -> NDArray[n
         return to_numbers(points, unit=unit)
     if array.dtype.kind in "iuf":
         return array.astype(np.float64)
+    for one in array.flat if unit == "date" and array.dtype.kind in "OUS" else ():
+        check_day(one, unit=unit, name=name)
     try:
         return to_numbers(array.reshape(-1), unit=unit).reshape(array.shape)
     except DomainError as error:
@@ -94,7 +96,7 @@ def _as_array(points: Any) -> NDArray[Any] | None:
 def check_range(low: float, high: float, *, unit: Unit = "number") -> None:
     """Raise ArgumentError unless low is at most high, and both are numbers."""
     if math.isnan(low) or math.isnan(high):
-        raise ArgumentError("a range must have two ends that are numbers, one is not")
+        raise ArgumentError("a range must have two numbers as its ends, but one is not a number")
     if low > high:
         ends = (
             to_text(end, unit=unit) if math.isfinite(end) else f"{end:g}" for end in (low, high)

@@ -45,12 +45,10 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
     if not isinstance(kind, str) or kind not in table:
         said = f"{quoted(kind)}{nearest(kind, table)}" if isinstance(kind, str) else "none"
         others = (
-            ""
-            if table is DOMAINS
-            else ". lapwing.plugins.load() makes those of other packages known"
+            "" if table is DOMAINS else ". lapwing.plugins.load() registers those of other packages"
         )
         raise FormatError(
-            f"{name} must name a known class ({', '.join(sorted(table))}), got {said}{others}"
+            f"{name} must be a known class ({', '.join(sorted(table))}), got {said}{others}"
         )
     made = table[kind]
     fields = {field.name: field for field in dataclasses.fields(made) if field.init}
@@ -73,7 +71,7 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # Classes are checked for what people pass; a document may hold a list for a number.
-        raise FormatError(f"{name} ({kind}) has a field with a value of a wrong kind") from None
+        raise FormatError(f"{name} ({kind}) has a field with a value of the wrong kind") from None
     require_spelling(document, built.to_document(), name=name)
     return built
 

@@ -32,7 +32,7 @@ def domain_text(domain: Any, *, bins: str | None = None) -> str:
     """
     missing = ", missing values counted" if domain.missing_index is not None else ""
     if domain.name == "hashed-strings":
-        return f"texts by the first {domain.bits} bits of their SHA-256{missing}"
+        return f"strings by the first {domain.bits} bits of their SHA-256{missing}"
     if domain.name == "categories":
         listed = domain.listed
         labels = ", ".join(str(label)[:40] for label in listed[:8])
@@ -44,7 +44,7 @@ def domain_text(domain: Any, *, bins: str | None = None) -> str:
     if domain.name == "segmented":
         return f"{len(domain.segments)} segments, each of {domain_text(domain.domain, bins=bins)}"
     if domain.name == "integers":
-        outside = _OUTSIDE.get(domain.outside, ", numbers outside moved to the nearest end")
+        outside = _OUTSIDE.get(domain.outside, ", with numbers outside moved to the nearest end")
         return f"whole numbers {domain.low} to {domain.high}{outside}{missing}"
     kind = "circle" if domain.circular else "interval"
     scale = " of equal ratio" if domain.scale == "log" else ""

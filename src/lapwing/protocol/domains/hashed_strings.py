@@ -86,6 +86,6 @@ class HashedStrings(Unordered):
     def for_curator(self) -> NoReturn:
         """Refused, because a curator counts every category, and these are too many."""
         raise ArgumentError(
-            "a curator counts every symbol, so the domain must be an Interval, Integers or "
+            "a curator counts every value, so the domain must be an Interval, Integers or "
             "Categories, got HashedStrings"
         )

@@ -192,9 +192,11 @@ class Interval(Domain):
         """Check every field and turn dates and texts into numbers."""
         super().__post_init__()
         if self.whole and (self.circular or self.unit not in ("number", "date")):
-            raise DomainError("whole", "is for numbers and dates on a line", advice="Leave it out")
+            raise DomainError(
+                "whole", "is only for numbers and dates on a line", advice="Leave it out"
+            )
         if self.circular and self.outside == "overflow":
-            raise DomainError("a circle has no outside, because values wrap. Declare none")
+            raise DomainError("a circle has no outside, because values wrap around. Leave it out")
         if self.edges is not None:
             self._take_ends(self.edges)
             self._count_or_clip(overflow=False)
@@ -226,7 +228,7 @@ class Interval(Domain):
             raise DomainError(
                 "atoms",
                 "must lie between low and high",
-                advice="Leave out what does not, or change low or high",
+                advice="Leave out the others, or change low or high",
                 others=("low", "high"),
             )
         object.__setattr__(self, "low", low)
@@ -289,7 +291,7 @@ class Interval(Domain):
                 given = to_number(given, unit=self.unit, name=name)
             if given is not None and given != number:
                 raise DomainError(
-                    name, f"must be left out with edges, or be theirs: {number}", others=("edges",)
+                    name, f"must be left out with edges, or match them: {number}", others=("edges",)
                 )
             object.__setattr__(self, name, number)
         object.__setattr__(self, "edges", edges)
@@ -421,8 +423,8 @@ class Interval(Domain):
         """
         if self.edges is not None and bins != self.bins:
             raise DomainError(
-                "an interval with edges of its own has just these bins. For another number make "
-                "one from low, high and bins"
+                "an interval with its own edges has exactly these bins. For another number, "
+                "create one from low, high and bins"
             )
         return replace(self, bins=bins)
 
@@ -458,7 +460,7 @@ class Interval(Domain):
             nowhere = ~np.isfinite(numbers)
             if nowhere.any():
                 if self.missing == "refuse":
-                    refuse_outside(nowhere, what="a circle, so be finite")
+                    refuse_outside(nowhere, what="a circle, so it must be finite")
                 missing = nowhere if missing is None else missing | nowhere
             numbers = np.where(nowhere | (numbers >= self.high), self.low, numbers)
         if self.whole:

@@ -119,7 +119,7 @@ def broken_rule(label: str) -> str | None:
     if any("\ud800" <= character <= "\udfff" for character in label):
         return "be valid Unicode, without a lone surrogate"
     if _UNSEEN.search(label):
-        return "hold no control character, line break or bidirectional override"
+        return "contain no control character, line break or bidirectional override"
     if _has_row_of_marks(label):
         return f"have at most {MOST_MARKS} combining marks in a row"
     return None

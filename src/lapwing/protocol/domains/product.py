@@ -14,6 +14,7 @@ from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.label_text import compared_text, place_of
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts
 
@@ -96,11 +97,13 @@ class Product(Domain):
         for name in axes:
             if name in _RESERVED:
                 raise DomainError(
-                    f"an axis cannot be named {name}, because questions have an option of this "
-                    "name. Choose another one"
+                    f"an axis cannot be named {name}, because questions have an option of that "
+                    "name. Choose another"
                 )
             if not (0 < len(name) <= _LONGEST_NAME and name.isprintable()):
                 raise DomainError("axes", "must have names of 1 to 100 printable characters")
+        if len(set(map(compared_text, axes))) < len(axes):
+            raise DomainError("axes", "must have two names that differ in more than Unicode form")
         # A product has no missing symbol, and its cells lie on no line.
         object.__setattr__(self, "missing", "refuse")
         object.__setattr__(self, "ordered", False)
@@ -155,7 +158,7 @@ class Product(Domain):
         Parameters
         ----------
         name : str
-            One of :attr:`names`.
+            One of :attr:`names`, in whichever Unicode form.
 
         Returns
         -------
@@ -167,10 +170,11 @@ class Product(Domain):
         ArgumentError
             When no axis has this name.
         """
-        if name not in self.names:
+        number = place_of(name, self.names) if isinstance(name, str) else None
+        if number is None:
             said = repr(name) if isinstance(name, str) else kind_of(name)
             raise ArgumentError(f"the axes are {' and '.join(self.names)}, got {said}")
-        return self.names.index(name)
+        return number
 
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the cell of each pair.
@@ -252,7 +256,16 @@ class Product(Domain):
     def _pair(self, pair: Any, position: int) -> tuple[Any, Any]:
         """Return both values of a pair, or of a row by the names of the axes."""
         if isinstance(pair, Mapping):
-            pair = [pair[name] for name in self.names if name in pair]
+            keys = [*pair]
+            places = self._places(keys)
+            if None in places:
+                absent = [name for name, at in zip(self.names, places, strict=True) if at is None]
+                raise DomainError(
+                    f"every value must have {' and '.join(self.names)}, but the one at position "
+                    f"{position} lacks {' and '.join(absent)}",
+                    position=position,
+                )
+            pair = [pair[keys[place]] for place in places if place is not None]
         if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str | bytes):
             raise DomainError(
                 f"every value must be a pair of {' and '.join(self.names)}, but the one at "
@@ -267,15 +280,21 @@ class Product(Domain):
             )
         return pair[0], pair[1]
 
+    def _places(self, keys: list[Any]) -> list[int | None]:
+        """Return the place of the name of each axis among keys, in whichever Unicode form."""
+        texts = [key if isinstance(key, str) else "" for key in keys]
+        return [place_of(name, texts) for name in self.names]
+
     def _named(self, table: Any, found: list[Any]) -> tuple[Any, Any]:
-        absent = [name for name in self.names if name not in found]
+        places = self._places(found)
+        absent = [name for name, place in zip(self.names, places, strict=True) if place is None]
         if absent:
             raise DomainError(
                 "table",
                 f"must have the columns {' and '.join(self.names)}, but it lacks "
                 f"{' and '.join(absent)}",
             )
-        first, second = (table[name] for name in self.names)
+        first, second = (table[found[place]] for place in places if place is not None)
         if len(first) != len(second):
             raise DomainError(
                 f"both columns must have as many rows, got {len(first)} and {len(second)}"

@@ -54,7 +54,7 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     start = to_places(low, domain, name="low", before=side in ("left", "both"))
     stop = to_places(high, domain, name="high", before=side in ("left", "neither"))
     if start.points.ndim or stop.points.ndim:
-        raise ArgumentError("a range must have one low and one high end, got several of one")
+        raise ArgumentError("a range must have one low and one high end, got several of the same")
     # A date is asked by its day: "above" it begins a day later, which is no other range.
     first, last = (float(to_places(end, domain, before=True).points) for end in (low, high))
     if domain.circular and math.isfinite(first) and math.isfinite(last):

@@ -29,9 +29,9 @@ _UNREADABLE_SHARE = 0.01
 """More unreadable rows than this share give a warning: fewer move no share by a point."""
 
 _FORMS = {
-    "number": "Write numbers as 1234.5. Of a table, --thousands reads separators of thousands, "
-    "currency and percent signs, and --decimal , reads decimal commas. Truth values are not "
-    "numbers. Durations need unit='duration' (lapwing new --unit duration)",
+    "number": "Write numbers as 1234.5. In tables, --thousands reads thousands separators and "
+    "currency and percent signs, and --decimal , reads decimal commas. Truth values are "
+    "not numbers. Durations need unit='duration' (lapwing new --unit duration)",
     "date": "Write dates as 2026-11-21. Other orders of day, month and year are not read",
     "datetime": "Write timestamps as 2026-11-21T09:30. Other orders of day, month and year are not "
     "read",
@@ -186,7 +186,7 @@ class RowCounts:
         unreadable = (
             f"{self.unreadable:,} unreadable"
             if domain.ordered
-            else (f"{self.unreadable:,} with none of the labels")
+            else (f"{self.unreadable:,} not among the labels")
         )
         if self.first is not None:
             where = f"in row {self.first + 1} of {self.label}"
@@ -206,30 +206,29 @@ class RowCounts:
         if self._only_threes:
             said.append(f"all {self.marked:,} decimal commas before exactly three digits")
         if self.elsewhere:
-            said.append(f"{self.elsewhere:,} in none of the segments")
+            said.append(f"{self.elsewhere:,} in no listed segment")
         if self.unlisted:
             said.append(f"{self.unlisted:,} counted as {domain.other!r}")
         if self.alike:
-            said.append("some values equal a label except for leading zeros, case, spaces or '.0'")
+            said.append(
+                "some values differ from a label only by leading zeros, case, spaces or '.0'"
+            )
         return f"of {self.rows:,} rows: {', '.join(said) or 'none without a value in the range'}"
 
     def advice(self, domain: Any) -> str:
         """Return what to do where :attr:`doubtful`."""
         if self.folded:
-            return (
-                "A quotation mark that ends too late takes the rows after it into its cell. "
-                "Correct the file"
-            )
+            return "An unclosed quotation mark swallows the rows after it. Correct the file"
         if self._only_threes:
-            return "If the comma separates thousands, say --thousands , and leave --decimal out"
+            return "If the comma separates thousands, use --thousands , and leave out --decimal"
         if self.alike:
-            return "List the labels as the column has them, or change the column"
+            return "List the labels exactly as in the column, or change the column"
         if self._mostly_elsewhere:
             return "Check the column of segments (by=, --by), and list the segments in it"
         if self._many_unreadable and domain.ordered:
             return _FORMS[domain.unit]
         if self._many_unreadable:
-            return "Check the column, or name a label for all other values (--other)"
+            return "Check the column, or declare a label for all other values (--other)"
         if self._many_left_out:
             return "Check the column of units (unit=, --unit)"
         if self._mostly_beyond:

@@ -92,8 +92,8 @@ class Segmented(Unordered):
     def left(self) -> NDArray[np.float64]:
         """Refused: the cells of all segments have no common order."""
         raise DomainError(
-            "a table by segment has no CDF, quantile or mean of its own. Ask one segment, as "
-            "published.by_segment()['north']"
+            "a table by segment has no CDF, quantile or mean of its own. Ask one segment, for "
+            "example published.by_segment()['north']"
         )
 
     @property

@@ -92,8 +92,8 @@ def check_texts(texts: str, unit: str) -> None:
         raise ArgumentError(
             "texts",
             f"{texts!r} is for domains of dates and times",
-            advice="Declare the domain's unit, or leave it out: strings of plain numbers and of "
-            "labels are read as what they are",
+            advice="Declare the domain's unit, or leave it out: strings of plain numbers and "
+            "labels are read as they are",
         )
 
 
@@ -109,8 +109,8 @@ def check_marks(decimal: str | None, thousands: str | None) -> None:
         other = "," if thousands == "." else "."
         raise ArgumentError(
             "thousands",
-            f"and decimal must be two marks, both are {thousands}",
-            advice=f"If the fraction begins at the other one, say decimal={other!r}",
+            f"and decimal must be different marks, but both are {thousands}",
+            advice=f"If fractions begin with the other mark, use decimal={other!r}",
             others=("decimal",),
         )
 

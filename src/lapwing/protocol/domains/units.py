@@ -79,9 +79,30 @@ def to_number(value: Any, *, unit: Unit, name: str) -> float:
         if value is None or (isinstance(value, str) and unit == "number"):
             hint = ". For dates and times pass unit=" if isinstance(value, str) else ""
             raise _UnreadableError(f"must be a {unit}, got {kind_of(value)}{hint}")
-        return _number(value, unit=unit, texts="iso")
+        number = _number(value, unit=unit, texts="iso")
     except _UnreadableError as error:
         raise DomainError(name, str(error)) from None
+    check_day(value, unit=unit, name=name)
+    return number
+
+
+def check_day(value: Any, *, unit: Unit, name: str) -> None:
+    """Raise DomainError when a typed date has a time of day, which a domain of dates would cut.
+
+    Values of people are cut to their date. A limit that is cut would answer another question.
+    """
+    if unit != "date" or not isinstance(value, str):
+        return
+    try:
+        clock = number_in_text(value, unit="time-of-day", texts="iso")
+    except ValueError:  # a date alone has no time of day
+        return
+    if clock % DAY:
+        raise DomainError(
+            name,
+            "must be a date without a time of day, because the unit is date",
+            advice="Leave the time out, or declare a domain with unit='datetime' (--unit)",
+        )
 
 
 def is_missing(value: Any) -> bool:
@@ -171,7 +192,7 @@ def one_dimensional(values: Values) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         raise DomainError(
             "values",
-            "must be a plain array, because a masked one hides which are missing",
+            "must be a plain array, because a masked one hides which values are missing",
             advice="Pass values.filled(np.nan)",
         )
     if isinstance(values, Sequence) and not isinstance(values, str | bytes | range):
@@ -185,7 +206,8 @@ def one_dimensional(values: Values) -> NDArray[Any]:
             "values",
             "must be one-dimensional",
             f"a {kind.__name__}",
-            "Pass one column of the table, or give the whole to lapwing.engines.arrow with column=",
+            "Pass one column of the table, or pass the whole table to lapwing.engines.arrow "
+            "with column=",
         )
     shape = getattr(held, "shape", ())
     if isinstance(shape, tuple) and len(shape) == 2 and hasattr(held, "columns"):
@@ -208,7 +230,7 @@ def _what_it_is(values: Any) -> str:
     """Say what came instead of a list, and what to do."""
     kind = type(values).__name__
     if isinstance(values, set | frozenset):
-        return f"a {kind}, which holds each value once. Count every person in a list"
+        return f"a {kind}, which keeps each value once. Put every person's value in a list"
     if isinstance(values, Mapping):
         return f"a {kind}. Pass list(...) of its values"
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | np.ndarray):
@@ -269,15 +291,15 @@ def check_seconds(value: Any, *, domain: Any) -> None:
     number = abs(_float(value))
     if _MOST_SECONDS < number < math.inf and max(-domain.low, domain.high) <= _MOST_SECONDS:
         raise DomainError(
-            "a number of a datetime must be seconds since 1970, and this one is beyond 10^11. Pass "
-            "the datetime itself, or divide milliseconds by 1000"
+            "a datetime given as a number must be seconds since 1970, but this one exceeds "
+            "10^11. Pass the datetime itself, or divide milliseconds by 1000"
         )
 
 
 def check_some(array: NDArray[Any]) -> None:
     """Raise DomainError when there is no value."""
     if array.size == 0:
-        raise DomainError("values", "must hold at least one value", "none")
+        raise DomainError("values", "must contain at least one value", "none")
 
 
 def to_numbers(

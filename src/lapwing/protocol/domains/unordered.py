@@ -75,7 +75,7 @@ class Unordered(Domain):
         check_texts(texts, self.unit)
         missing = self.missing_index
         if missing is None:
-            raise DomainError("only a domain with a missing symbol has a place for every value")
+            raise DomainError("only a domain that counts missing values has a bin for every value")
         coded = coded_labels(values, self._compared)
         if coded is not None:
             return self._of_codes(coded, unknown=missing, rows=rows)

@@ -70,7 +70,8 @@ LARGEST_BATCH = _HEADER.size + MOST_BYTES + _CHECKSUM.size
 
 
 EPOCH_NAME_RULE = (
-    "1 to 64 of a-z, 0-9, '.' and '-', and begin with a letter or a digit, such as 2026-12"
+    "1 to 64 of the characters a-z, 0-9, '.' and '-', starting with a letter or digit, such as "
+    "2026-12"
 )
 """What a message says of a name that is not legal."""
 
@@ -103,7 +104,7 @@ class Batch:
         """Check the sizes."""
         if not 1 <= self.reports <= MOST_REPORTS:
             raise BatchError(
-                f"a batch holds 1 to {MOST_REPORTS} reports, got {self.reports}. Send several"
+                f"a batch must have 1 to {MOST_REPORTS} reports, got {self.reports}. Send several"
             )
         size = len(self.records)
         if not 1 <= size <= MOST_BYTES or size % self.reports:
@@ -164,7 +165,7 @@ class Batch:
         """
         if data[: len(MAGIC)] != MAGIC:
             raise BatchError(
-                "a batch must begin with LWUPLOAD, but this does not. Send a packed batch"
+                "a batch must begin with LWUPLOAD, but this one does not. Send a packed batch"
             )
         if len(data) < _HEADER.size + _CHECKSUM.size:
             raise BatchError("the batch ends within its header. Send all of its bytes")
@@ -211,15 +212,15 @@ class Batch:
             raise BatchError(str(error)) from None
         if not document.keys() <= _KEYS or not document.keys() >= {"survey", "reports"}:
             unknown = sorted(document.keys() - _KEYS)
-            came = f"got the unknown key {quoted(unknown[0])}" if unknown else "one is absent"
+            came = f"got the unknown key {quoted(unknown[0])}" if unknown else "one is missing"
             raise BatchError(f'a batch has the keys "survey", "reports" and "segment", {came}')
         survey, label, written = document["survey"], document.get("segment"), document["reports"]
         if not isinstance(survey, str) or not _FINGERPRINT.fullmatch(survey):
-            raise BatchError("a batch must name its survey by 64 hex digits in lower case")
+            raise BatchError("a batch must name its survey by 64 lowercase hex digits")
         if not isinstance(label, str | None):
             raise BatchError("the segment of a batch must be a string or null")
         if not isinstance(written, list) or not 1 <= len(written) <= MOST_REPORTS:
-            raise BatchError(f"a batch must hold a list of 1 to {MOST_REPORTS} reports")
+            raise BatchError(f"a batch must contain a list of 1 to {MOST_REPORTS} reports")
         place = None if label is None else place_of(label, segments)
         segment = NO_SEGMENT if place is None else place + 1
         return cls(survey, segment, _records(written), len(written))
@@ -232,7 +233,9 @@ def _records(written: list[object]) -> bytes:
     digits = "".join(texts)
     if len(texts) == len(written) and len(sizes) == 1 and not max(sizes) % 2:
         if len(digits) > 2 * MOST_BYTES:
-            raise BatchError(f"a batch holds at most {MOST_BYTES} bytes of reports. Send several")
+            raise BatchError(
+                f"a batch must have at most {MOST_BYTES} bytes of reports. Send several"
+            )
         if _HEX.fullmatch(digits):
             return bytes.fromhex(digits)
     # What most of them are is taken for what all should be.
@@ -244,8 +247,8 @@ def _records(written: list[object]) -> bytes:
     )
     refused = tuple(islice(wrong, MOST_REFUSED))
     raise BatchError(
-        "every report must be a string of hex digits in lower case, two for each byte and as many "
-        f"as in the others. The one at position {refused[0][0]} is not",
+        "every report must be a string of lowercase hex digits, two per byte and equally long "
+        f"in all reports. The one at position {refused[0][0]} is not",
         refused=refused,
     )
 
@@ -254,5 +257,5 @@ def _wrong(text: object, size: int) -> str | None:
     if not isinstance(text, str):
         return "a report must be a string"
     if not _HEX.fullmatch(text) or len(text) % 2:
-        return "a report must be hex digits in lower case, two for each byte"
+        return "a report must be lowercase hex digits, two per byte"
     return "all reports of a batch must have one width" if len(text) != size else None

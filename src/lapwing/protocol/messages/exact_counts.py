@@ -116,7 +116,7 @@ def _cells(
     segments = domain.segmentation.index_or_missing(by, rows=read)
     if symbols.size != segments.size:
         raise ArgumentError(
-            f"there must be a segment for each value, got {segments.size} and {symbols.size}"
+            f"there must be one segment per value, got {segments.size} and {symbols.size}"
         )
     if rows is not None and read is not None:
         rows.alike = rows.alike or read.alike
@@ -331,7 +331,8 @@ class ExactCounts(Summed):
             most = unit.most + other.unit.most
             if most > MOST_ROWS:
                 raise MismatchError(
-                    "these counts together are of too many rows of a unit. Count the tables at once"
+                    "together, these counts may have too many rows of one unit. Count the "
+                    "tables in one call"
                 )
             unit = PrivacyUnit(unit.name, most)
         standing = weakest_standing(self.standing, other.standing)
@@ -385,7 +386,7 @@ class ExactCounts(Summed):
         with opening(path):
             content = path.read_bytes()
         if not content.startswith(MAGIC):
-            raise FormatError(f"{path.name} must be a file of exact counts. It is not")
+            raise FormatError(f"{path.name} must be a file of exact counts, but it is not")
         content, digest = content[:-32], content[-32:]
         start = len(MAGIC) + 4
         if len(content) < start or hashlib.sha256(content).digest() != digest:
@@ -398,8 +399,8 @@ class ExactCounts(Summed):
         standing = checked_standing(document.get("standing"))
         if len(body) != 8 * domain.size:
             raise FormatError(
-                f"{path.name} must hold 8 bytes for each of the {domain.size} symbols of its "
-                f"domain. It holds {len(body)}"
+                f"{path.name} must have 8 bytes for each of the {domain.size} symbols of its "
+                f"domain, but it has {len(body)}"
             )
         try:
             found = cls(domain, np.frombuffer(body, dtype="<i8"), unit, standing)
@@ -460,8 +461,8 @@ def exact_counts_of(
 def _domain(header: dict[str, Any], *, name: str) -> Domain:
     if header.get("format") == "lapwing-summary":
         raise FormatError(
-            f'{name} is of the earlier format "lapwing-summary", which is no longer read. Make it '
-            "again with lapwing count"
+            f'{name} has the older format "lapwing-summary", which is no longer supported. '
+            "Create it again with lapwing count"
         )
     require_format(header, name="lapwing-exact-counts", version=VERSION)
     keys = {"format", "version", "domain"}

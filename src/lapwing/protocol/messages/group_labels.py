@@ -36,8 +36,8 @@ def check_groups(labels: Collection[Label] | int, most: int = MOST_GROUPS) -> No
     """
     if (labels if isinstance(labels, int) else len(labels) - (None in labels)) > most:
         raise ArgumentError(
-            f"there must be at most {most:,} groups, these labels have more. Group by something "
-            "coarser"
+            f"there must be at most {most:,} groups, but these labels have more. Group by "
+            "something coarser"
         )
 
 
@@ -94,8 +94,8 @@ def clean_label(label: Any) -> Label:
     text = None if isinstance(label, _NO_LABELS) else label_text(label)
     if text is None:
         raise ArgumentError(
-            "the labels of groups must be strings, whole numbers, dates or truth values, one is "
-            f"{kind_of(label)}. Convert it to a string first"
+            "the labels of groups must be strings, whole numbers, dates or truth values, but "
+            f"one is {kind_of(label)}. Convert it to a string first"
         )
     return compared_text(text.strip()) or None
 
@@ -121,7 +121,7 @@ def columns_of(labels: Any) -> dict[str, Any] | None:
         for place, name in enumerate(named, start=1)
     ]
     if len(set(texts)) < len(texts):
-        raise ArgumentError("by", "must name each column of labels once, one is named twice")
+        raise ArgumentError("by", "must name each column of labels once, but one is named twice")
     return dict(zip(texts, labels, strict=True))
 
 

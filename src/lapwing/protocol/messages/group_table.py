@@ -86,7 +86,7 @@ def read_table(path: Path) -> tuple[Mapping[Any, Tally], Tally | None, list[str]
             raise FormatError(f"{path.name} cannot be read as Parquet: it is damaged") from None
         except (LapwingError, KeyError, TypeError, ValueError) as error:
             reason = str(error) if isinstance(error, LapwingError) else "it is damaged"
-            raise FormatError(f"{path.name} must hold tallies of segments: {reason}") from None
+            raise FormatError(f"{path.name} must contain tallies of segments: {reason}") from None
     with opening(path):
         try:
             return _groups(parts, columns if named else [])

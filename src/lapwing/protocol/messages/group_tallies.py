@@ -129,7 +129,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         if not self.segments and self.rest is None:
             raise TallyError("there must be at least one report to count")
         if len(set(self._forms())) > 1:
-            raise MismatchError("the tallies of segments must be of one survey. These are not")
+            raise MismatchError("the tallies of segments must be of one survey, but these are not")
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def _forms(self) -> Iterator[TallyForm]:
@@ -263,8 +263,9 @@ class GroupTallies(Stored, Mapping[str, Tally]):
             return NotImplemented
         if self.columns and other.columns and self.columns != other.columns:
             raise MismatchError(
-                "tallies of segments can be added when the same columns name the segments. These "
-                f"are of {', '.join(self.columns)} and of {', '.join(other.columns)}"
+                "tallies of segments can be added only when the same columns name the "
+                f"segments, but these have {', '.join(self.columns)} and "
+                f"{', '.join(other.columns)}"
             )
         both: list[Any] = [GroupTally.of(one.segments) for one in (self, other) if one.segments]
         segments = both[0] + both[1] if len(both) == 2 else next(iter(both), {})
@@ -357,13 +358,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         return cls(*read_table(path)) if table else super().load(path)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         return self._frame() | {"segments": list(self._entries())}
 
     def _frame(self) -> dict[str, Any]:
@@ -395,11 +390,6 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tallies that :meth:`to_document` wrote.
 
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
         Returns
         -------
         GroupTallies
@@ -426,8 +416,8 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         names = [entry["name"] for entry in entries]
         if any(not isinstance(name, str) or name != clean_label(name) for name in names):
             raise FormatError(
-                "the names of segments must be strings without blanks around them. "
-                "Do not use this document"
+                "the names of segments must be strings without spaces around them. Do not use "
+                "this document"
             )
         if names != sorted(set(names)):
             raise FormatError(

@@ -172,7 +172,7 @@ class GroupTally(Mapping[Label, Tally]):
             return tallies
         forms = {TallyForm.of(tally) for tally in tallies.values()}
         if len(forms) != 1:
-            raise MismatchError("the tallies of groups must be of one survey. These are not")
+            raise MismatchError("the tallies of groups must be of one survey, but these are not")
         (form,) = forms
         form = form.marked(*(tally.standing for tally in tallies.values()))
         rows = [form.cells_of(tally) for tally in tallies.values()]
@@ -253,7 +253,7 @@ class GroupTally(Mapping[Label, Tally]):
         if self.form != other.form:
             # Tallies say best what does not fit.
             _ = next(iter(self.values())) + next(iter(other.values()))
-            raise MismatchError("tallies can be merged only when they hold counts of equal sizes")
+            raise MismatchError("tallies can be merged only when they have counts of equal sizes")
         parts = list(self._parts)
         for part in other._parts:
             parts.append(part)
@@ -277,7 +277,7 @@ class GroupTally(Mapping[Label, Tally]):
     def added(self) -> Tally:
         """Return the tally of all groups together, or raise TallyError when there is none."""
         if not self.labels:
-            raise TallyError("there must be at least one report to count. There is none")
+            raise TallyError("there must be at least one report to count, but there is none")
         people, _, cells, counts = self.table
         if counts is not None:
             whole = np.zeros(self.form.cells, dtype=np.int64)
@@ -572,7 +572,8 @@ class GroupCounter:
                 return total
         raise TallyError(
             "the counts of reports must add up to at most "
-            f"{'2^31, as each is stored' if self.form.is_log else '2^53 - 1'}. These add up to more"
+            f"{'2^31, as each is stored' if self.form.is_log else '2^53 - 1'}, but these add up "
+            "to more"
         )
 
     def _count_keys(self) -> None:

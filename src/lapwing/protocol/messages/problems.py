@@ -31,20 +31,20 @@ class Problem(StrEnum):
         return member
 
     MALFORMED = "malformed-batch", 400, "This is not a batch of reports"
-    DAMAGED = "damaged-batch", 400, "The batch was damaged on its way. Send the same bytes again"
+    DAMAGED = "damaged-batch", 400, "The batch was damaged in transit. Send the same bytes again"
     UNKNOWN_SURVEY = "unknown-survey", 404, "The collector has no such survey"
     UNKNOWN_EPOCH = "unknown-epoch", 404, "The survey has no such epoch"
     CHANGED = (
         "batch-changed",
         409,
-        "A batch of this id is stored with other bytes. A retry sends the same ones",
+        "A batch with this id is stored with different bytes. A retry must send the same bytes",
     )
-    OTHER_TEXT = "other-text", 409, "The epoch asks another text than the one that was answered"
+    OTHER_TEXT = "other-text", 409, "The epoch asks a different text from the one answered"
     CLOSED = "epoch-closed", 410, "The epoch is closed and takes no reports"
     EPOCH_DELETED = "epoch-deleted", 410, "The epoch was deleted and takes no reports"
     SURVEY_DELETED = "survey-deleted", 410, "The survey was deleted and takes no reports"
     TOO_LARGE = "too-large", 413, "The batch is too large. Send several smaller ones"
-    MEDIA_TYPE = "unsupported-media-type", 415, "A batch is sent in its own media type or as JSON"
+    MEDIA_TYPE = "unsupported-media-type", 415, "Send a batch in its own media type or as JSON"
     REFUSED = (
         "reports-refused",
         422,
@@ -62,14 +62,22 @@ class Problem(StrEnum):
     )
     NOT_OPEN = "epoch-not-open", 425, "The epoch does not take reports now"
     BUSY = "busy", 429, "Too many uploads wait. Send the same bytes again later"
-    NOT_READY = "not-ready", 503, "The collector cannot store now. Send the same bytes again later"
+    NOT_READY = (
+        "not-ready",
+        503,
+        "The collector cannot store reports now. Send the same bytes again later",
+    )
     FULL = "disk-full", 507, "The collector's disk is full. Send the same bytes again later"
 
-    HEADERS_TOO_LARGE = "headers-too-large", 431, "The request has too many or too long headers"
+    HEADERS_TOO_LARGE = (
+        "headers-too-large",
+        431,
+        "The request has too many headers, or they are too long",
+    )
 
     # What only analysts, admins and passers-by meet.
     MALFORMED_REQUEST = "malformed-request", 400, "The request cannot be read"
-    TOKEN_NEEDED = "token-needed", 401, "This needs a bearer token of a role"
+    TOKEN_NEEDED = "token-needed", 401, "This needs a bearer token with a role"
     NOT_ALLOWED = "not-allowed", 403, "The token's role may not do this"
     TOO_FEW = "too-few-reports", 403, "There are too few reports to show this"
     NOT_WHILE_OPEN = "not-while-open", 403, "This is shown after the epoch has closed"

@@ -49,45 +49,51 @@ CHANCE = 1e-9
 class SummedRelease(Summed):
     """Base class of releases whose sums identify each release by its numbers.
 
-    A copy under another identifier has the same numbers, so it is not added again.
+    A copy under another identifier has the same numbers, so it is not added again. Two releases of
+    few numbers may agree by chance, so their digests include the identifier. The release stores
+    this digest: a copy whose identifier alone was edited does not load.
     """
 
     digests: Sequence[str]
 
-    def _check_digests(self, releases: int) -> None:
-        """Raise MismatchError unless the digests are of so many releases."""
+    def _check_digests(self, identifiers: Sequence[str]) -> None:
+        """Raise MismatchError unless the digests are of the releases with these identifiers."""
         digests = self.digests if isinstance(self.digests, list | tuple) else [None]
-        object.__setattr__(self, "digests", tuple(digests))
         texts = all(isinstance(each, str) and IDENTIFIER.fullmatch(each) for each in digests)
-        if (
-            not texts
-            or len(set(digests)) < len(digests)
-            or len(digests) > releases * (releases > 1)
-        ):
+        if not texts or len(set(digests)) < len(digests) or len(digests) > len(identifiers):
             raise MismatchError(
-                "the digests must be 32 lower-case hex digits each, at most one for each release "
+                "the digests must be 32 lowercase hex digits each, at most one for each release "
                 "of a sum, all different"
             )
+        if len(identifiers) == 1:
+            sealed = self._digest(identifiers[0])
+            if digests and (self._few_numbers, *digests) != (True, sealed):
+                raise MismatchError(
+                    "the digest must be that of the identifier and of the numbers, and one of "
+                    "them was edited. Use the file as it was released"
+                )
+            digests = (sealed,) if self._few_numbers else ()
+        object.__setattr__(self, "digests", tuple(digests))
 
     @abstractmethod
     def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
         """Return the numbers, and the noise in each."""
 
+    @property
+    def _few_numbers(self) -> bool:
+        """Whether two releases have such numbers by chance."""
+        chances = (held.size * math.log(noise.largest_probability) for noise, held in self._drawn())
+        return sum(chances) > math.log(CHANCE)
+
+    def _digest(self, identifier: str = "") -> str:
+        """Return 32 hex digits of the numbers, and of the identifier where it is given."""
+        numbers = (held.astype("<i8").tobytes() for _, held in self._drawn())
+        return sha256(b"".join([identifier.encode(), *numbers])).hexdigest()[:32]
+
     @cached_property
     def known_digests(self) -> tuple[str, ...]:
-        """Digests of the releases in it: of its own numbers, where it is no sum.
-
-        Of so few numbers that two releases agree by chance there is none.
-        """
-        if self.digests:
-            return (*self.digests,)
-        drawn = [*self._drawn()]
-        chances = (held.size * math.log(noise.largest_probability) for noise, held in drawn)
-        if sum(chances) > math.log(CHANCE):
-            return ()
-        return (
-            sha256(b"".join(held.astype("<i8").tobytes() for _, held in drawn)).hexdigest()[:32],
-        )
+        """Digests of the releases in it."""
+        return (*self.digests,) or ((self._digest(),) if [*self._drawn()] else ())
 
 
 def digests_of_sum(one: SummedRelease, other: SummedRelease) -> tuple[str, ...]:
@@ -95,7 +101,7 @@ def digests_of_sum(one: SummedRelease, other: SummedRelease) -> tuple[str, ...]:
     ours, theirs = one.known_digests, other.known_digests
     if {*ours} & {*theirs}:
         raise MismatchError(
-            "the same numbers are in both, under two identifiers. They are copies of one "
-            "release, whose people would count twice. Add it once"
+            "both have the same numbers under two identifiers, so they are copies of one "
+            "release. Its people would count twice. Add it once"
         )
     return (*ours, *theirs)

@@ -270,7 +270,7 @@ class Header:
         names = (_NO_SURVEY if self.survey is None else self.survey, self.randomizer)
         if not all(map(_FINGERPRINT.fullmatch, names)) or not 1 <= self.width <= LARGEST_WIDTH:
             raise ReportError(
-                "a file of reports holds fingerprints of 64 hex digits and reports of 1 to "
+                "a file of reports needs fingerprints of 64 hex digits and reports of 1 to "
                 f"{LARGEST_WIDTH} bytes. Make the reports with survey.randomize"
             )
         survey, randomizer = map(bytes.fromhex, names)
@@ -307,13 +307,13 @@ def write_blocks(stream: IO[bytes], header: Header, batches: Iterable[Reports]) 
     for batch in batches:
         if (batch.fingerprint, batch.width) != (header.randomizer, header.width):
             raise MismatchError(
-                f"this file holds reports of {header.width} bytes by randomizer "
+                f"this file contains reports of {header.width} bytes by randomizer "
                 f"{header.randomizer[:12]}, got a batch of {batch.width} bytes by "
                 f"{batch.fingerprint[:12]}"
             )
         if batch.survey not in (None, header.survey):
             raise MismatchError(
-                f"this file holds reports of another survey, got a batch of {batch.survey[:12]}"
+                f"this file contains reports of another survey, got a batch of {batch.survey[:12]}"
             )
         for start in range(0, len(batch), size):
             records = np.ascontiguousarray(batch.data[start : start + size])
@@ -331,9 +331,9 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
     """
     data = stream.read(_HEADER.size + _CHECKSUM.size)
     if not data:
-        raise FormatError(f"{name} is empty. A file of no reports has a header")
+        raise FormatError(f"{name} is empty. Even a file without reports has a header")
     if data[: len(MAGIC)] != MAGIC:
-        raise FormatError(f"{name} must be a report file of lapwing. It is not. Check the name")
+        raise FormatError(f"{name} must be a report file of lapwing, but it is not. Check the name")
     if len(data) < _HEADER.size + _CHECKSUM.size:
         raise FormatError(f"{name} ends within its header. No reports can be read from it")
     _, version, seeded, width, survey, randomizer = _HEADER.unpack_from(data)
@@ -346,11 +346,12 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
         raise FormatError(f"the header of {name} is damaged. No reports can be read from it")
     if seeded > 1:
         raise FormatError(
-            f"{name} uses a reserved field of the header, which version {VERSION} does not know. "
-            "Update lapwing"
+            f"{name} uses a header field that is reserved in version {VERSION}. Update lapwing"
         )
     if not 1 <= width <= LARGEST_WIDTH:
-        raise FormatError(f"the header of {name} states {width} bytes per report, an absurd width")
+        raise FormatError(
+            f"the header of {name} states {width} bytes per report, which is impossible"
+        )
     whose = survey.hex() if any(survey) else None
     return Header(width, whose, randomizer.hex(), "seeded" if seeded else None)
 
@@ -403,8 +404,8 @@ def _said(lost: list[_Lost], intact: int, name: str) -> str:
     number, first, last = lost[0]
     if last is None and len(lost) == 1:
         return (
-            f"block {number} of {name} is torn, and reports from {first} on are lost. The {intact} "
-            "reports in the blocks before it are intact"
+            f"block {number} of {name} is incomplete, so reports from number {first} on are "
+            f"lost. The {intact} reports in the blocks before it are intact"
         )
     named = ", ".join(str(one.block) for one in lost[:_NAMED])
     places = ", ".join(

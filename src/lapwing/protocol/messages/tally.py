@@ -57,7 +57,7 @@ def check_observation(observed: Any) -> None:
     """Raise ArgumentError unless it is a tally or a release."""
     if not hasattr(observed, "kind") or not hasattr(observed, "blocks"):
         what = type(observed).__name__
-        advice = "Take the tally of one segment, as tallies['north']"
+        advice = "Use the tally of one segment, such as tallies['north']"
         if what != "GroupTallies":
             advice = "Add reports up first: tally(reports)"
         raise ArgumentError("tally", "must be a tally or a release", f"a {what}", advice)
@@ -75,8 +75,8 @@ class Summed:
 
 VERSION = 1
 _TWO_KINDS = (
-    "tallies can be merged only when the same survey collected them. One of these is counts, the "
-    "other stored reports"
+    "tallies can be merged only when the same survey collected them, but one has counts and "
+    "the other has stored reports"
 )
 
 MOST_IDS = 1000
@@ -225,11 +225,6 @@ class Tally(Stored):
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tally that a document holds, of either kind.
 
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
         Returns
         -------
         CountTally or TallyLog
@@ -314,7 +309,7 @@ class CountTally(Tally):
         wrong = [n for n in self.reports if type(n) is not int and not isinstance(n, np.integer)]
         if wrong:
             raise TallyError(
-                f"numbers of reports must be whole numbers, one is {kind_of(wrong[0])}"
+                f"numbers of reports must be whole numbers, but one is {kind_of(wrong[0])}"
             )
         reports = tuple(int(number) for number in self.reports)
         if len(blocks) != len(reports) or not blocks:
@@ -356,7 +351,7 @@ class CountTally(Tally):
         if not isinstance(other, CountTally):
             raise MismatchError(_TWO_KINDS)
         if [counts.size for counts in self.blocks] != [counts.size for counts in other.blocks]:
-            raise MismatchError("tallies can be merged only when they hold counts of equal sizes")
+            raise MismatchError("tallies can be merged only when they have counts of equal sizes")
         return type(self)(
             [ours + theirs for ours, theirs in zip(self.blocks, other.blocks, strict=True)],
             [ours + theirs for ours, theirs in zip(self.reports, other.reports, strict=True)],
@@ -379,13 +374,7 @@ class CountTally(Tally):
         return hash((self.fingerprint, self.survey, tuple(self.reports)))
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         return {
             **_head(self),
             "reports": list(self.reports),
@@ -395,11 +384,6 @@ class CountTally(Tally):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tally that :meth:`to_document` wrote.
-
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
 
         Returns
         -------
@@ -417,9 +401,11 @@ class CountTally(Tally):
         whole = whole and all(isinstance(counts, list) for counts in blocks)
         whole = whole and all(type(n) is int for part in [reports, *blocks] for n in part)
         if not whole:
-            raise FormatError("a tally must hold lists of whole numbers. Do not use this document")
+            raise FormatError(
+                "a tally must contain lists of whole numbers. Do not use this document"
+            )
         if any(not 0 <= n <= LARGEST_COUNT for part in [reports, *blocks] for n in part):
-            raise FormatError("a tally must hold counts in 0..2^53-1. Do not use this document")
+            raise FormatError("a tally must contain counts in 0..2^53-1. Do not use this document")
         try:
             return cls(
                 [np.array(counts, dtype=np.int64) for counts in blocks],
@@ -489,7 +475,9 @@ class TallyLog(Tally):
         """Check the runs."""
         _check_fingerprints(self.fingerprint, self.survey)
         if type(self.width) is not int or not 1 <= self.width <= 8:
-            raise TallyError("a log holds reports of 1..8 bytes, and its width must say how many")
+            raise TallyError(
+                "a log must have reports of 1..8 bytes, and its width must say how many"
+            )
         runs: Sequence[NDArray[np.uint64]] = self.runs
         if isinstance(runs, _SharedRuns):  # checked when they were the runs of the summands
             return
@@ -497,11 +485,13 @@ class TallyLog(Tally):
         for codes in runs:
             if codes.dtype != np.uint64 or codes.ndim != 1:
                 raise TallyError(
-                    "a log is made of lists of unsigned 64-bit numbers, got "
-                    f"{codes.dtype.name} of shape {codes.shape}"
+                    f"a log must be lists of unsigned 64-bit numbers, got {codes.dtype.name} of "
+                    f"shape {codes.shape}"
                 )
             if codes.size and int(codes.max()) >> (8 * self.width):
-                raise TallyError(f"a report of {self.width} bytes cannot hold so large a number")
+                raise TallyError(
+                    f"a report of {self.width} bytes cannot contain such a large number"
+                )
         object.__setattr__(self, "runs", runs)
 
     def __repr__(self) -> str:
@@ -620,13 +610,7 @@ class TallyLog(Tally):
         return log
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form.
-
-        Returns
-        -------
-        dict
-            JSON object that :meth:`from_document` reads.
-        """
+        """Return the JSON form."""
         return {
             **_head(self),
             "reports": self.total,
@@ -638,11 +622,6 @@ class TallyLog(Tally):
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the log that :meth:`to_document` wrote.
 
-        Parameters
-        ----------
-        document : dict
-            JSON object that :meth:`to_document` returned.
-
         Raises
         ------
         FormatError
@@ -652,7 +631,8 @@ class TallyLog(Tally):
         total, width, text = document["reports"], document["width"], document["records"]
         if type(total) is not int or type(width) is not int or not 1 <= width <= 8:
             raise FormatError(
-                "a log must hold a number of reports of 1..8 bytes each. Do not use this document"
+                "a log must contain a number of reports of 1..8 bytes each. Do not use this "
+                "document"
             )
         try:
             data = base64.b64decode(text, validate=True)
@@ -751,13 +731,13 @@ def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | No
         )
     fingerprint, survey = document["randomizer"], document["survey"]
     if not isinstance(fingerprint, str) or not isinstance(survey, str | None):
-        raise FormatError("a tally must hold its fingerprints. Do not use this document")
+        raise FormatError("a tally must contain its fingerprints. Do not use this document")
     ids = document.get("ids", [])
     texts = isinstance(ids, list) and all(isinstance(each, str) for each in ids)
     listed = texts and ids == sorted(set(ids)) and all(map(_ID.fullmatch, ids))
     if not listed or not ("ids" in document) <= len(ids) <= MOST_IDS:
         raise FormatError(
-            "the ids of a tally must be a sorted list, of 32 lower-case hex digits each. Do not "
+            "the ids of a tally must be a sorted list, of 32 lowercase hex digits each. Do not "
             "use this document"
         )
     return fingerprint, survey, frozenset(ids)
@@ -767,11 +747,11 @@ def _check_same_survey(one: Tally, other: Tally) -> None:
     if one is other:
         raise TallyError(
             "a tally cannot be added to itself, because each of its reports would count twice. "
-            "Add that of another batch"
+            "Add the tally of another batch"
         )
     if one.fingerprint != other.fingerprint or one.survey != other.survey:
         raise MismatchError(
-            "tallies can be merged only when the same survey collected them. These are of "
+            "tallies can be merged only when the same survey collected them. These are from "
             f"{_shown(one)} and {_shown(other)}"
         )
 

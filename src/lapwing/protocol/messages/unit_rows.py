@@ -62,12 +62,13 @@ def unit_named(column: Any, most: int | None) -> PrivacyUnit | None:
     if (column is None) != (most is None):
         raise ArgumentError(
             "unit",
-            "and most belong together: the unit of each row, and how many rows of one unit count",
+            "and most belong together: the unit of each row, and the maximum number of rows "
+            "per unit",
             others=("most",),
         )
     if most is None:
         return None
-    require_column(column, name="unit", what="whose each row is")
+    require_column(column, name="unit", what="the unit of each row")
     name = getattr(column, "name", None)
     most = check_whole("most", most, low=1, high=MOST_ROWS)
     return PrivacyUnit(name if isinstance(name, str) and name else "unit", most)

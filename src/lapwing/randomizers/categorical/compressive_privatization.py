@@ -84,7 +84,7 @@ def given_columns(matrix: Any, *, symbols: int, outputs: int) -> tuple[tuple[str
         row, column = np.argwhere(wrong)[0].tolist()
         raise ArgumentError(
             "matrix",
-            "must hold entries that are all +1 or -1, or all 1 or 0",
+            "must have entries that are all +1 or -1, or all 1 or 0",
             advice=f"The one in row {row}, column {column} is not",
         )
     return _hexadecimal(signs > 0), rows
@@ -97,7 +97,7 @@ def _hexadecimal(held: NDArray[np.bool_]) -> tuple[str, ...]:
 
 def _text(columns: Any, *, symbols: int, outputs: int) -> tuple[str, ...]:
     if outputs < 2:
-        raise ArgumentError("matrix", "as text needs the number of its outputs, at least 2")
+        raise ArgumentError("matrix", "as a string needs the number of its outputs, at least 2")
     if len(columns) != symbols:
         raise ArgumentError(
             "matrix", f"must have a column for each of the {symbols} symbols", str(len(columns))
@@ -111,8 +111,8 @@ def _text(columns: Any, *, symbols: int, outputs: int) -> tuple[str, ...]:
             legal = False
         if not legal:
             raise ArgumentError(
-                f"column {number} of the matrix must be {2 * width} lower-case hexadecimal digits "
-                f"with {outputs} bits. It is not"
+                f"column {number} of the matrix must be {2 * width} lowercase hexadecimal "
+                f"digits with {outputs} bits, but it is not"
             )
     return tuple(columns)
 
@@ -449,15 +449,18 @@ class CompressivePrivatization(TwoLevel):
             self.uneven == "refuse" and self.accept_epsilon is None
         ):
             raise ArgumentError(
-                "balanced high-probability output sets already keep epsilon. Leave out uneven "
-                "and accept_epsilon"
+                "with balanced high-probability output sets, epsilon already holds. Leave out "
+                "uneven and accept_epsilon"
             )
         if self.uneven != "refuse" and self.accept_epsilon is not None:
             raise ArgumentError(
-                "uneven repairs the matrix and accept_epsilon takes it as it is. Give one of them"
+                "uneven repairs the matrix, and accept_epsilon takes it as it is. Give only "
+                "one of them"
             )
         if not isinstance(self.matrix, str) and self.seed:
-            raise ArgumentError("seed", "draws a matrix", advice="Leave it out with your own")
+            raise ArgumentError(
+                "seed", "is for drawing a matrix", advice="Leave it out with your own"
+            )
 
     def _settle_outputs(self) -> None:
         size = self.domain.size
@@ -465,7 +468,7 @@ class CompressivePrivatization(TwoLevel):
             if self.sparsity is None:
                 raise ArgumentError(
                     "outputs",
-                    "must be given, or sparsity, how many symbols hold nearly all of the mass",
+                    "must be given, or sparsity: how many symbols have nearly all of the mass",
                     others=("sparsity",),
                 )
             rows = recommended_outputs(size, self.sparsity, self.design_epsilon)
@@ -473,9 +476,9 @@ class CompressivePrivatization(TwoLevel):
         elif isinstance(self.matrix, str) and not 2 <= self.outputs <= size:
             raise ArgumentError(
                 "outputs",
-                f"must be from 2 to {size}, at most as many as symbols",
+                f"must be from 2 to {size}, the number of symbols",
                 str(self.outputs),
-                "Where reports may be that long use subset selection",
+                "If reports may be that long, use subset selection",
             )
         if self.sparsity is not None and self.sparsity > self.outputs:
             most, few = f"must be at most the {self.outputs} outputs", "Use more outputs"
@@ -487,8 +490,8 @@ class CompressivePrivatization(TwoLevel):
             if all(near <= far for near, far in self._chances.values()):
                 raise PrivacyError(
                     "the matrix does not distinguish the symbols, or epsilon is too small for "
-                    f"it. High-probability output sets have {least} to {most} of {self.outputs} "
-                    "outputs"
+                    f"it. The high-probability output sets have {least} to {most} of "
+                    f"{self.outputs} outputs"
                 )
             self.certificate().check()
             return
@@ -497,9 +500,8 @@ class CompressivePrivatization(TwoLevel):
             raise PrivacyError(
                 "high-probability output sets must be of one size to keep epsilon = "
                 f"{float(self.design_epsilon):g}. These have {least} to {most} outputs and a "
-                f"true epsilon of {float(true)}. Take "
-                f'matrix="balanced" or uneven="banded", or accept it by name with '
-                f'accept_epsilon="{float(true)}"'
+                f'true epsilon of {float(true)}. Use matrix="balanced" or uneven="banded", or '
+                f'accept it explicitly with accept_epsilon="{float(true)}"'
             )
         if not self.certificate().holds:
             raise PrivacyError(
@@ -627,13 +629,7 @@ class CompressivePrivatization(TwoLevel):
     # The promise.
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form, with epsilon as it was given.
-
-        Returns
-        -------
-        dict
-            JSON object with the class name and the fields.
-        """
+        """Return the JSON form, with epsilon as it was given."""
         return class_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
 
     def certificate(self) -> Certificate:

@@ -257,6 +257,6 @@ class LinearHashing(NearAndFar[TallyLog]):
         codes = unpack_codes(data).view(np.uint64)
         return fault_of(
             codes >> np.uint64(self._hash.seed_bits + self._bits) != 0,
-            f"hold a seed of {self._hash.seed_bits} bits",
+            f"contain a seed of {self._hash.seed_bits} bits",
             failure="has a longer one",
         )

@@ -137,8 +137,8 @@ class Rappor(Randomizer[CountTally]):
             return "least-squares" if self.domain.ordered else "mixture-prior"
 
     unshufflable: ClassVar[str] = (
-        "its permanent round is drawn once for all reports of a person, so what shuffling adds to "
-        "several rounds does not add up"
+        "its permanent round is drawn once for all reports of a person, so the gain from "
+        "shuffling does not compose over rounds"
     )
 
     def __post_init__(self) -> None:
@@ -146,9 +146,9 @@ class Rappor(Randomizer[CountTally]):
         super().__post_init__()
         if self.lifetime is not None and self.lifetime <= self.epsilon:
             raise PrivacyError(
-                f"lifetime, of all reports, must be larger than epsilon = "
-                f"{float(self.epsilon):g}, of one, got {float(self.lifetime):g}. For a single "
-                "report use UnaryEncoding"
+                "lifetime (of all reports) must be larger than epsilon = "
+                f"{float(self.epsilon):g} (of one), got {float(self.lifetime):g}. For a single "
+                "report, use UnaryEncoding"
             )
         keep, again = self._keep_and_repeat
         if 2 * keep <= WORD or 2 * again <= WORD or again >= WORD:
@@ -270,7 +270,9 @@ class Rappor(Randomizer[CountTally]):
         """
         if reports < 1 or after < 0:
             raise ArgumentError(
-                "reports", "must be at least 1 and after at least 0", f"{reports} and {after}"
+                "reports",
+                "must be at least 1, and after must be at least 0",
+                f"{reports} and {after}",
             )
         before = self.epsilon_of(after) if after else Fraction(0)
         more = self.epsilon_of(after + reports) - before
@@ -326,10 +328,6 @@ class Rappor(Randomizer[CountTally]):
     def _instantaneous_changes(self, source: RandomSource, count: int) -> NDArray[np.uint8]:
         """Keeping a bit with probability Q is changing it with the rest, whatever it is."""
         return self._layout.draw(source, threshold=WORD - self._keep_and_repeat[1], count=count)
-
-    def _round_bytes(self, symbol: int, words: Iterator[int]) -> bytes:
-        permanent = self._permanent(symbol, words)
-        return self._layout.report(place for place, bit in enumerate(permanent) if bit)
 
     def report(
         self, permanent_round: bytes, *, survey: str | None = None, rng: RandomSource | None = None

@@ -232,9 +232,9 @@ def axis_windows(domain: Domain, width: int | None, *, name: str) -> AxisWindows
         return BinWindows(domain, int(width))
     if too_many_sets(domain.size, int(width)):
         raise ArgumentError(
-            f"there must be at most {MOST_SETS:,} sets of labels of axis {name}. Sets of several "
-            f"labels, times all labels, must be at most {MOST_PLACES:,}. Got "
+            f"axis {name} must have at most {MOST_SETS:,} sets of labels. For sets of several "
+            f"labels, sets times labels must be at most {MOST_PLACES:,}. Got "
             f"{comb(domain.size, int(width)):,} sets of {width} of {domain.size:,} labels. Use "
-            "smaller sets"
+            f"{'smaller sets' if width > 1 else 'fewer labels'}"
         )
     return LabelSets(domain, int(width))

@@ -144,7 +144,8 @@ def default_boxes(domain: Product, epsilon: float, *, users: int | None = None) 
     for name, axis in domain.axes.items():
         if axis.size == 1:
             raise ArgumentError(
-                f"axis {name} has one value, so it tells nothing. Ask about the other one alone"
+                f"axis {name} has only one value, so it tells nothing. Ask about the other axis "
+                "alone"
             )
     labels = [not axis.ordered for axis in domain.domains]
     if all(labels):
@@ -199,7 +200,7 @@ def _size(axis: Domain, size: float) -> int:
         bins = bins_of(axis).size
         return min(max(round(size * bins / 64), 1), bins)
     members = min(max(round(size * axis.size / 64), 1), LARGEST_SET, axis.size - 1)
-    while too_many_sets(axis.size, members):
+    while members > 1 and too_many_sets(axis.size, members):
         members -= 1
     return members
 
@@ -319,8 +320,8 @@ class MultiscaleBoxes(Mixture[CountTally]):
         domain = require_product(domain)
         if not all(axis.ordered for axis in domain.domains):
             raise ArgumentError(
-                "hybrid grids need two ordered axes. Take MultiscaleBoxes(domain, epsilon) for an "
-                "axis of labels"
+                "hybrid grids need two ordered axes. Use MultiscaleBoxes(domain, epsilon) for "
+                "an axis of labels"
             )
         nats = float(exact_epsilon(epsilon))
         (one, first), (other, second) = (

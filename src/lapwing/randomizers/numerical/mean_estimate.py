@@ -74,7 +74,9 @@ def mean_of(counts: NDArray[np.int64], values: Vector, standing: Standing | None
     """Return the mean of reports of this standing that stand for these values."""
     reports = int(counts.sum())
     if reports < 2:
-        raise TallyError(f"a mean with its deviation needs at least 2 reports, got {reports}")
+        raise TallyError(
+            f"a mean with its standard deviation needs at least 2 reports, got {reports}"
+        )
     mean = float(counts @ values) / reports
     spread = float(counts @ (values - mean) ** 2) / (reports - 1)
     return MeanEstimate(mean, math.sqrt(spread / reports), reports, standing)

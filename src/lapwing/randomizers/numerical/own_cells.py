@@ -43,7 +43,7 @@ def checked_starts(starts: Any) -> tuple[int, ...]:
             "the first bins of cells must be whole numbers that increase from 0, such as [0, 51]"
         )
     if not 2 <= len(given) <= MOST_CELLS:
-        raise ArgumentError(f"a component needs 2 to {MOST_CELLS} cells, got {len(given)}")
+        raise ArgumentError(f"a component must have 2 to {MOST_CELLS} cells, got {len(given)}")
     return given
 
 

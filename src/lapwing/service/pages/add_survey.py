@@ -87,7 +87,7 @@ def admin_token(request: Request) -> str:
     if role is None:
         raise ProblemError(Problem.TOKEN_NEEDED, "sign in again. Nothing was changed")
     if role != "admin":
-        raise ProblemError(Problem.NOT_ALLOWED, "sign in with the token of an admin")
+        raise ProblemError(Problem.NOT_ALLOWED, "sign in with an admin token")
     return token
 
 
@@ -139,7 +139,7 @@ def _parts(content_type: str, body: bytes) -> dict[str, bytes]:
     head = f"content-type: {content_type}\r\n\r\n".encode("latin-1")
     message = BytesParser(policy=HTTP).parsebytes(head + body)
     if message.get_content_type() != "multipart/form-data" or not message.is_multipart():
-        raise malformed("the form does not belong to this page. Open the page again")
+        raise malformed("the form is not from this page. Open the page again")
     found: dict[str, bytes] = {}
     for part in message.iter_parts():
         content = part.get_payload(decode=True)
@@ -151,9 +151,9 @@ def _parts(content_type: str, body: bytes) -> dict[str, bytes]:
 
 def _document(content: bytes) -> dict[str, Any]:
     if not content:
-        raise malformed("choose the file of a survey")
+        raise malformed("choose a survey file")
     try:
-        return parse(content, name="the file of a survey")
+        return parse(content, name="the survey file")
     except FormatError as error:
         raise malformed(str(error)) from None
 
@@ -166,7 +166,7 @@ def _terms(fields: dict[str, str], *, new: bool) -> dict[str, Any]:
     return {
         "minimum": _whole(fields.get("minimum") or str(USUAL_MINIMUM), "the minimum"),
         "upload": fields.get("upload", "open"),
-        "retention_days": _whole(days, "the days that reports are kept") if days else None,
+        "retention_days": _whole(days, "the number of days to keep reports") if days else None,
     }
 
 

@@ -77,7 +77,7 @@ def for_people(endpoint: Endpoint) -> Endpoint:
             return problem_page(problem)
         except Exception as error:
             collector_of(request).log.defect(error)
-            detail = "please report it. The request changed nothing"
+            detail = "please report it. Nothing was changed"
             return problem_page(ProblemError(Problem.DEFECT, detail))
 
     return answer

@@ -84,15 +84,15 @@ def look_in_words(look: Mapping[str, Any]) -> str:
     reports = count_text(look["reports"])
     if look["final"] and not look["complete"]:
         return (
-            f"Final: {reports} reports. Too few came after these to be shown, and the epoch has "
-            "closed."
+            f"Final: {reports} reports. The epoch has closed. Too few reports came after these "
+            "to be shown."
         )
     if look["final"]:
-        return f"Final: all {reports} reports of the epoch, which has closed."
+        return f"Final: all {reports} reports of the closed epoch."
     day, hour = look["hour"][:10], int(look["hour"][11:13])
     return (
-        f"As of {reports} reports, between {day} {hour:02}:00 and {hour + 1:02}:00 UTC. "
-        f"Later reports are not in it. The next look comes {look['next']}."
+        f"As of {reports} reports, between {day} {hour:02}:00 and {hour + 1:02}:00 UTC. Later "
+        f"reports are not included. The next look comes {look['next']}."
     )
 
 
@@ -125,7 +125,7 @@ def _values_of(domain: Any, unit: str) -> str:
             return f"a whole number from {low} to {high}{unit}{missing}"
         case "hashed-strings":
             return (
-                f"any text, as {told['bits']} bits of its hash. The analyst can find only "
+                f"any text, as {told['bits']} bits of its hash. The analyst can recognize only "
                 f"texts on a list of candidates{missing}"
             )
         case "categories":
@@ -179,9 +179,9 @@ def guarantee_in_words(survey: Survey) -> list[str]:
         )
     elif lifetime is not None:
         told.append(
-            "A device draws once, from a person's first value, and keeps that draw when the value "
-            "changes. All reports from one device together cost at most "
-            f"epsilon = {exact_text(lifetime.epsilon)}."
+            "A device randomizes a person's first value once, and keeps the result when the "
+            "value changes. All reports from one device together cost at most epsilon = "
+            f"{exact_text(lifetime.epsilon)}."
         )
     else:
         told.append(
@@ -189,7 +189,7 @@ def guarantee_in_words(survey: Survey) -> list[str]:
             f"person, the factor is at most {factor_text(_factor(2 * promise.epsilon))}."
         )
     told.append(
-        "The guarantee does not cover the time and the network address of an upload"
+        "The guarantee does not cover the time or the network address of an upload"
         + (", or the segment, which is not randomized." if survey.segments else ".")
     )
     return told
@@ -214,7 +214,7 @@ def learned_at_most(epsilon: Fraction) -> list[dict[str, str]]:
 _DISTANCES = {
     "wasserstein": "mean distance of the CDF from the truth, as a share of the range",
     "kolmogorov_smirnov": "largest distance of the CDF from the truth, as a share of the people",
-    "l1": "sum of all errors of shares",
+    "l1": "sum of the errors of all shares",
     "mean_squared_error": "mean squared error of a share",
     "detectable_share": "smallest share that a list of frequent values shows in 95% of cases",
 }

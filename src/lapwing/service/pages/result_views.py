@@ -83,7 +83,7 @@ def result_view(document: Document) -> dict[str, Any]:
         case _ if document["reason"] is not None:
             return {**head, "nobody": f"No numbers: {document['reason']}."}
         case "numbers" if document["curve"] is None:
-            return {**head, "nobody": "The estimate is that nobody had an answer."}
+            return {**head, "nobody": "According to the estimate, nobody had an answer."}
         case "numbers":
             return {**head, **_numbers(document)}
         case "labels":

@@ -109,13 +109,15 @@ def _keep(request: Request, answer: Response, token: str, *, seconds: int) -> No
 async def sent_form(request: Request, *, largest: int | None = None) -> bytes:
     """Return the body of a form that one of our own pages sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise ProblemError(Problem.NOT_ALLOWED, "another site sent this form. Open this page")
+        raise ProblemError(
+            Problem.NOT_ALLOWED, "another site sent this form. Open this page yourself"
+        )
     try:
         return await collector_of(request).receiving.body(
             request.receive, request.scope["headers"], largest=largest
         )
     except ClientGoneError:
-        raise malformed("the body did not end. Send it again") from None
+        raise malformed("the request was incomplete. Send it again") from None
 
 
 async def _fields(request: Request) -> dict[str, str]:

@@ -219,7 +219,7 @@ def _is_pair(kept: KeptSurvey) -> bool:
 
 
 def _nobody() -> ProblemError:
-    return ProblemError(Problem.TOKEN_NEEDED, "sign in again. The rest of the page stays")
+    return ProblemError(Problem.TOKEN_NEEDED, "sign in again. The rest of the page is kept")
 
 
 def _found(request: Request) -> tuple[Collector, KeptSurvey]:
@@ -254,9 +254,9 @@ def _wish(request: Request, state: Mapping[str, Any]) -> Wish | None:
     low, high, error = (query.get(key, "").strip() for key in ("low", "high", "error"))
     level = query.get("level", "0.95")
     if level not in LEVELS:
-        raise malformed(f"the level must be one of {', '.join(LEVELS)}. Choose one of them")
+        raise malformed(f"the level must be one of {', '.join(LEVELS)}")
     if max(len(low), len(high)) > MOST_SIGNS:
-        raise malformed(f"an end of a range has at most {MOST_SIGNS} characters")
+        raise malformed(f"an end of a range must have at most {MOST_SIGNS} characters")
     return Wish(
         epoch=query.get("epoch") or newest,
         segment=query.get("segment", ""),

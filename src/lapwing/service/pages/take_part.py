@@ -37,7 +37,7 @@ async def show(request: Request) -> Response:
     check_query(request, ())
     kept = collector_of(request).life.survey(request.path_params["survey"])
     if kept.stored.state == "draft":
-        raise ProblemError(Problem.UNKNOWN_SURVEY, "there is no survey of this fingerprint")
+        raise ProblemError(Problem.UNKNOWN_SURVEY, "there is no survey with this fingerprint")
     name = "take_part.html"
     if name not in kept.pages:  # of many labels, it takes far longer than all else
         kept.pages[name] = _page_text(kept, name)

@@ -70,7 +70,7 @@ class Counting:
         """Return the position and reason of the first reports that cannot occur, at most 100."""
         width = len(records) // reports
         if width != self.width:
-            return ((0, f"every report must have {self.width} bytes. These have {width}"),)
+            return ((0, f"every report must have {self.width} bytes, but these have {width}"),)
         found: dict[int, str] = {}
         for fault in self._faults(records):
             for position in fault.positions[:MOST_REFUSED].tolist():
@@ -95,7 +95,7 @@ class Counting:
 
     def _reports(self, records: bytes) -> Reports:
         if len(records) % self.width:
-            raise ReportError(f"every report must have {self.width} bytes. These have not")
+            raise ReportError(f"every report must have {self.width} bytes, but these do not")
         cells = np.frombuffer(records, dtype=np.uint8).reshape(-1, self.width)
         return Reports(cells, self.randomizer)
 
@@ -163,7 +163,7 @@ class Counting:
         place = place_of(label, self.segments) if isinstance(label, str) else None
         if place is None:
             known = ", ".join(repr(name) for name in (*self.segments[:20], OTHER))
-            raise ArgumentError(f"the segment must be one that the survey declares: {known}")
+            raise ArgumentError(f"the segment must be one of the survey's: {known}")
         return place + 1
 
     def label(self, segment: int) -> str:
@@ -180,7 +180,7 @@ class Counting:
 
 def _damaged() -> StoreError:
     return StoreError(
-        "the database holds a row of reports that cannot be of its survey. Restore a backup"
+        "the database contains reports that cannot belong to their survey. Restore a backup"
     )
 
 

@@ -134,8 +134,8 @@ def migrate(steps: list[Migration], version: int, run: Callable[[Migration], Non
     newest = len(steps)
     if version > newest:
         raise FormatError(
-            f"this database is of version {version}, but this software knows up to {newest}. "
-            "Update lapwing"
+            f"this database has version {version}, but this software supports versions up to "
+            f"{newest}. Update lapwing"
         )
     for step in steps[version:]:
         run(step)

@@ -151,8 +151,8 @@ class PostgresDriver:
         with self.reading() as transaction:
             if transaction.rows("SHOW fsync")[0][0] != "on":
                 raise StoreError(
-                    "this PostgreSQL runs with fsync off, so a power failure loses commits that "
-                    "it acknowledged. Switch fsync on"
+                    "this PostgreSQL runs with fsync off, so a power failure would lose "
+                    "acknowledged commits. Turn fsync on"
                 )
 
     def _migrate(self, folder: Path) -> None:
@@ -279,7 +279,7 @@ def _translated() -> Iterator[None]:
         ) from error
     except asyncpg.DiskFullError as error:
         raise StoreFullError(
-            "the disk of the PostgreSQL server is full. Nothing of this was stored: make room"
+            "the disk of the PostgreSQL server is full, so nothing was stored. Make room"
         ) from error
     except asyncpg.PostgresError as error:
         raise StoreError(

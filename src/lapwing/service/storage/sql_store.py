@@ -224,7 +224,7 @@ class Store:
             names = transaction.rows("SELECT name FROM epochs WHERE survey = ?1", key)
             if (epoch.name,) in [tuple(row) for row in names]:
                 raise ArgumentError(
-                    "the survey already has an epoch of this name. Choose another name"
+                    "the survey already has an epoch with this name. Choose another name"
                 )
             change_notice(transaction, key, state, survey.document, now=now)
             self._insert_epoch(transaction, survey.fingerprint, key, epoch)
@@ -234,8 +234,8 @@ class Store:
     ) -> None:
         if epoch.name in ended_names(transaction, survey):
             raise ArgumentError(
-                "an epoch of this name was deleted. A second epoch of this name would count the "
-                "reports sent to the first again. Choose another name"
+                "an epoch with this name was deleted. A new one would count the reports sent "
+                "to the first again. Choose another name"
             )
         version = text_version(transaction, key)
         insert_epoch(transaction, key, replace(epoch, text_version=version))
@@ -299,11 +299,13 @@ class Store:
                 return True
             state, opened, *end = found[0][1:]
             if state == "closed":
-                raise ArgumentError("a closed epoch must stay as it is. Make one of another name")
+                raise ArgumentError(
+                    "a closed epoch cannot be changed. Create one with another name"
+                )
             if state != "planned":
                 if epoch.opens not in (None, opened):
                     raise ArgumentError(
-                        "opens must stay as it is once the epoch has opened. Leave it out"
+                        "opens cannot be changed after the epoch has opened. Leave it out"
                     )
                 epoch = replace(epoch, opens=opened)
                 check_epoch(epoch)
@@ -409,7 +411,7 @@ class Store:
                 return self._store(uploads)
             except ConflictError:
                 continue
-        raise StoreError("other collectors store the same batches all the time. Try again later")
+        raise StoreError("other collectors keep storing the same batches. Try again later")
 
     def _store(self, uploads: Sequence[Upload]) -> list[Outcome]:
         with self._driver.writing() as transaction:
@@ -528,7 +530,7 @@ class Store:
         ((minimum,),) = transaction.rows("SELECT minimum FROM surveys WHERE key = ?1", place.survey)
         rows = transaction.rows(f"SELECT {EPOCH_COLUMNS} FROM epochs WHERE key = ?1", place.epoch)
         if not rows:
-            raise NotStoredError("the survey has no epoch of this name. Add it first")
+            raise NotStoredError("the survey has no epoch with this name. Add it first")
         return int(minimum), StoredEpoch(*rows[0])
 
     def totals(self, survey: str) -> list[Total]:
@@ -629,7 +631,7 @@ class Store:
             )
             if [bytes(row[0]) for row in admins] == [digest] and not other_admins:
                 raise ArgumentError(
-                    "this is the last token of an admin. Make another one first, sign in with it, "
+                    "this is the last admin token. Create another one first, sign in with it, "
                     "then revoke this one"
                 )
             return transaction.run("DELETE FROM access_tokens WHERE digest = ?1", digest) > 0
@@ -718,7 +720,7 @@ class Store:
             "SELECT key, state FROM surveys WHERE fingerprint = ?1" + locking, survey
         )
         if not rows:
-            raise NotStoredError("the collector has no survey of this fingerprint. Add it first")
+            raise NotStoredError("the collector has no survey with this fingerprint. Add it first")
         return int(rows[0][0]), rows[0][1]
 
     def _place(self, transaction: Transaction, survey: str, epoch: str, locking: str = "") -> Place:
@@ -726,7 +728,7 @@ class Store:
         rows = transaction.rows(_PLACE + locking, survey, epoch)
         if not rows:
             self._survey(transaction, survey)
-            raise NotStoredError("the survey has no epoch of this name. Add it first")
+            raise NotStoredError("the survey has no epoch with this name. Add it first")
         return Place(*rows[0])
 
     def _met(self, transaction: Transaction, survey: str, epoch: str) -> Place | Problem:
@@ -754,7 +756,7 @@ class Store:
                 return self._ready[survey]
         rows = transaction.rows("SELECT document FROM surveys WHERE fingerprint = ?1", survey)
         if not rows:
-            raise NotStoredError("the collector has no survey of this fingerprint. Add it first")
+            raise NotStoredError("the collector has no survey with this fingerprint. Add it first")
         made = Counting(bytes(rows[0][0]))
         with self._ready_lock:
             if len(self._ready) >= _KEPT:
@@ -764,5 +766,5 @@ class Store:
 
 def _check_new(survey: StoredSurvey) -> None:
     if Counting(survey.document).survey.fingerprint != survey.fingerprint:
-        raise FormatError("the survey's document has another fingerprint than was said")
+        raise FormatError("the survey's document has a different fingerprint from the one given")
     check_survey(survey)

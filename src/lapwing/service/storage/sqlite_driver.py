@@ -49,8 +49,8 @@ class FileLock:
         except OSError:
             os.close(self._descriptor)
             raise StoreError(
-                f"another collector holds {path.name.removesuffix('.lock')}. One file is for one "
-                "collector: stop the other, or use PostgreSQL"
+                f"another collector uses {path.name.removesuffix('.lock')}. A file serves only "
+                "one collector. Stop the other one, or use PostgreSQL"
             ) from None
 
     def release(self, *, discard: bool = False) -> None:
@@ -168,8 +168,8 @@ class SqliteDriver:
                 (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
                 if mode != "wal":
                     raise StoreError(
-                        f"{self._path.name} must be on a file system that can share memory between "
-                        "processes. A network drive cannot"
+                        f"{self._path.name} must be on a file system that can share memory "
+                        "between processes, which a network drive cannot"
                     )
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
@@ -206,8 +206,8 @@ class SqliteDriver:
         migrate(steps, version, lambda step: None)
         if version < len(steps):
             raise FormatError(
-                f"{self._path.name} is of version {version}, older than this software. Start the "
-                "collector once, which brings it up to date"
+                f"{self._path.name} has version {version}, which is older than this software. "
+                "Start the collector once to update it"
             )
 
     @contextmanager
@@ -350,7 +350,7 @@ def _translated(path: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code == sqlite3.SQLITE_FULL:
             raise StoreFullError(
-                f"the disk of {path.name} is full. Nothing of this was stored: make room"
+                f"the disk of {path.name} is full, so nothing was stored. Make room"
             ) from error
         if code == sqlite3.SQLITE_NOTADB:
             raise FormatError(f"{path.name} is not a collector's database") from error

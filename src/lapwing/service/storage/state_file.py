@@ -195,7 +195,7 @@ def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
             ) from None
     if kept is None:
         raise FormatError(
-            "the file of a survey's state holds no survey, only its end. Export it again"
+            "the file of a survey's state contains no survey, only its end. Export it again"
         )
     kept.check_end()
     return kept.fingerprint
@@ -276,7 +276,7 @@ class _Import:
         made = StoredEpoch(**said)
         check_epoch(made)
         if made.name in self._epochs:
-            raise FormatError("an epoch of this name came before")
+            raise FormatError("an epoch with this name came before")
         key = insert_epoch(self._transaction, self._key, made)
         self._epoch = self._epochs[made.name] = _Filling(key, made.name, made.state)
         self._text = max(self._text, made.text_version)
@@ -293,8 +293,8 @@ class _Import:
         require(said["segments"], labels, name="the segments of a look")
         if epoch.look is not None or epoch.rows or epoch.state == "planned":
             raise FormatError(
-                "an epoch that has opened may have one look, before its rows. Export the survey "
-                "again"
+                "only an opened epoch may have a look, which comes before its rows. Export the "
+                "survey again"
             )
         check_whole("hour", said["hour"], low=0, high=LATEST)
         parts = {}
@@ -326,8 +326,8 @@ class _Import:
             tally = counting.total([row])
             if type(row.reports) is not int or not 1 <= row.reports == tally.total:
                 raise FormatError(
-                    "rows must be as many reports as they say, at least one. "
-                    "Export the survey again"
+                    "rows must contain the stated number of reports, at least one. Export the "
+                    "survey again"
                 )
         except StoreError:
             raise FormatError(
@@ -375,19 +375,19 @@ class _Import:
     def _check_filled(self, epoch: _Filling) -> None:
         where = f"epoch {epoch.name} of the file of a survey's state cannot be used: "
         if epoch.state == "planned" and (epoch.reports or epoch.batches):
-            raise FormatError(f"{where}it has not opened, so it can have no reports")
+            raise FormatError(f"{where}it has not opened, so it cannot have reports")
         if epoch.state == "closed" and epoch.batches:
             raise FormatError(f"{where}it is closed, so it has no list of batches")
         if epoch.look is not None and any(epoch.look.values()):
             raise FormatError(
-                f"{where}its look must have as many reports as its rows. Export the survey again"
+                f"{where}its look must have the same number of reports as its rows. Export the "
+                "survey again"
             )
         takes = epoch.state in ("open", "grace")
         if takes and not min(epoch.reports, 1) <= epoch.batches <= epoch.reports:
             raise FormatError(
-                f"{where}it must list the batches that its reports came in, at least one and at "
-                "most one for each report. "
-                "Export the survey again"
+                f"{where}it must list the batches of its reports: at least one, and at most one "
+                "per report. Export the survey again"
             )
 
     def _take_refused(self, said: Any) -> None:
@@ -401,8 +401,8 @@ class _Import:
             check_epoch(StoredEpoch(epoch))
         if not _REASON.fullmatch(reason) or (epoch, reason) in self._refused:
             raise FormatError(
-                "a reason of refused uploads must be a word that comes once. "
-                "Export the survey again"
+                "a reason for refused uploads must be a word that occurs once. Export the "
+                "survey again"
             )
         check_whole("the number of refused uploads", number, low=0, high=LATEST)
         self._refused.add((epoch, reason))
@@ -445,7 +445,7 @@ class _Import:
 def _ascending(found: list[bytes], name: str) -> bytes:
     """Return the last one. FormatError unless each is greater than the one before."""
     if any(one >= other for one, other in pairwise(found)):
-        raise FormatError(f"{name} must ascend, each of them once. Export the survey again")
+        raise FormatError(f"{name} must ascend without repetition. Export the survey again")
     return found[-1]
 
 

@@ -58,7 +58,7 @@ def check_forward(now: str, then: str, states: Sequence[str], what: str) -> None
     if then not in states:
         raise ArgumentError(f"the state of {what} must be one of {', '.join(states)}")
     if states.index(then) < states.index(now):
-        raise ArgumentError(f"{what} that is {now} cannot be {then} again. Make a new one")
+        raise ArgumentError(f"{what} that is {now} cannot become {then} again. Create a new one")
 
 
 def insert_survey(transaction: Transaction, survey: StoredSurvey) -> int | None:
@@ -105,8 +105,8 @@ def change_notice(
         "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'closed' LIMIT 1", key
     ):
         raise ArgumentError(
-            "the text of a survey must stay while an epoch of it can be answered. Close its "
-            "epochs, or delete those that are planned, and give the next epoch the new text"
+            "the text of a survey cannot change while one of its epochs can be answered. Close "
+            "its epochs or delete the planned ones, and give the next epoch the new text"
         )
     opened = transaction.rows(
         "SELECT key FROM epochs WHERE survey = ?1 AND state <> 'planned' LIMIT 1", key
@@ -115,8 +115,8 @@ def change_notice(
         asked = [(text.get(name), former.get(name)) for name in ("question", "measured_in")]
         if any(new != old for new, old in asked) and Survey.from_json(document).answers != "fresh":
             raise ArgumentError(
-                "the question of memoized reports and its unit must stay, because devices send "
-                "the same report again. Ask the new question in a survey of another name"
+                "the question and unit of memoized reports cannot change, because devices "
+                "resend the same report. Ask the new question in a survey with another name"
             )
         insert_notice(transaction, key, FormerNotice(now, former))
     transaction.run("UPDATE surveys SET document = ?1 WHERE key = ?2", document, key)

@@ -99,7 +99,7 @@ class Writer:
         future: Future[Outcome] = loop.create_future()
         with self._wake:
             if self._stopping:
-                raise StoreBusyError("the collector stops. Send the same bytes again later")
+                raise StoreBusyError("the collector is stopping. Send the same bytes again later")
             if self._held and (
                 self._held >= self._most or self._held_bytes + size > self._most_bytes
             ):

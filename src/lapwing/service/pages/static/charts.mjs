@@ -372,7 +372,7 @@ function difference(data) {
     return [-most * MARGIN, most * MARGIN];
   };
   return banded(data, "difference", {
-    yLabel: "difference of the shares up to a value, in percentage points",
+    yLabel: "difference of the CDFs, in percentage points",
     yRange: widest,
     ySign: "",
     readSign: " points",

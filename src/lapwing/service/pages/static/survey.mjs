@@ -16,7 +16,7 @@ async function load(place) {
   } catch {
     const note = document.createElement("p");
     note.className = "alert";
-    note.textContent = "The collector did not answer. Load the page again.";
+    note.textContent = "The collector did not answer. Reload the page.";
     place.append(note);
   }
   place.removeAttribute("aria-busy");

@@ -19,9 +19,9 @@ const CHECKSUM = 4;
 
 const RESULTS = {
   stored: "Sent and stored. Thank you. Your answer itself never left this browser.",
-  withdrawn: "This report was not sent and will not be. Its epsilon stays spent, because drawing until a report pleases you would break the guarantee.",
+  withdrawn: "This report was not sent and will not be. Its epsilon stays spent, because drawing again until you like the report would break the guarantee.",
   expired: "This report waited too long to be sent, so this browser has deleted it. Its epsilon stays spent.",
-  waiting: "The collector cannot take the report now. This browser keeps it. Come back later and send it again.",
+  waiting: "The collector cannot accept the report now. This browser keeps it. Come back later and send it again.",
 };
 
 let device;
@@ -61,7 +61,7 @@ async function makeDevice() {
   const total = amount(spent, "").plus(amount(again ? "0" : survey.epsilon, ""));
   if (total.isAtMost(amount(allowed, ""))) return made;
   const error = new Error(
-    `you allow an epsilon of ${allowed} in all, with this answer it would be ${total}. Nothing was spent`,
+    `you allow an epsilon of ${allowed} in total, but with this answer it would be ${total}. Nothing was spent`,
   );
   error.name = "BudgetError";
   throw error;
@@ -150,7 +150,7 @@ async function stillOpen() {
   const state = now.find(({ name }) => name === chosen())?.state;
   if (state === "open" || state === "grace") return true;
   complain(
-    `Epoch ${chosen()} takes no reports now. Nothing was drawn or spent. Load the page again to see what is open.`,
+    `Epoch ${chosen()} takes no reports now. Nothing was drawn or spent. Reload the page to see what is open.`,
   );
   return false;
 }
@@ -182,12 +182,12 @@ function showReport(answer) {
       ? "It costs nothing: the same report was made before."
       : `It costs an epsilon of ${answer.epsilon}.`;
   find("meaning").textContent =
-    `This browser has made one report for epoch ${answer.epoch}. ${cost} Nothing has been sent yet. It holds:`;
+    `This browser has made one report for epoch ${answer.epoch}. ${cost} Nothing has been sent yet. It contains:`;
   if (find("group")) {
     const group = survey.segments[segment - 1];
     find("group").textContent = group
       ? `Your group, not randomized: ${group}.`
-      : "No group: you count as other.";
+      : "No group: you are counted as other.";
   }
   find("content").textContent =
     `Your randomized answer, ${records.length === 1 ? "1 byte" : `${records.length} bytes`}. ` +
@@ -295,7 +295,7 @@ function showCost(spent, answers) {
   const [most, budget] = ["most", "budget"].map((id) => find(id).value.trim());
   find("allowed").textContent =
     typed.size === 0
-      ? `This browser allows only this one answer. All answers then cost an epsilon of ${budget}.`
+      ? `This browser allows only this one answer. With it, all answers cost an epsilon of ${budget}.`
       : `You allow an epsilon of ${most} for one answer and ${budget} in all.`;
 }
 
@@ -317,7 +317,7 @@ async function showEpoch() {
   const another = answers.some((each) => each.survey === fingerprint && textFingerprint(each.notice) !== now);
   say(
     another
-      ? "Your browser has checked the privacy guarantee. The text of this survey is another one than when you answered before. Read it, then answer."
+      ? "Your browser has checked the privacy guarantee. The text of this survey has changed since you last answered. Read it, then answer."
       : "Your browser has checked the privacy guarantee. You can answer.",
     another,
   );
@@ -365,7 +365,7 @@ async function current() {
 async function sendShown({ survey: of, epoch, batch }) {
   const { answers } = await device.ledger();
   if (!answers.some((each) => each.batch === batch)) {
-    throw new Error("this report is not kept any more. Load the page again to see what waits");
+    throw new Error("this report is no longer kept. Reload the page to see which reports are waiting");
   }
   await device.send(collector, { survey: of, epoch });
 }
@@ -406,7 +406,7 @@ async function begin() {
   // What is kept with the answer must be what this page shows. Who answers it has read it.
   survey = await device.fetch(collector, fingerprint, { text: place.dataset.text }).catch((error) => {
     if (error?.name !== "MismatchError") throw error;
-    throw new Error("the text of this survey has just changed. Load the page again to read it");
+    throw new Error("the text of this survey has just changed. Reload the page to read it");
   });
   epochs = (await device.epochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
   if (epochs.length === 0) {
