@@ -49,6 +49,7 @@ from lapwing.questions import (
 )
 from lapwing.randomizers.categorical.affine_subset_selection import MOST_CELLS
 from lapwing.randomizers.categorical.asked_labels import AskedLabels
+from lapwing.randomizers.categorical.own_cells import BITS, set_randomizer
 from lapwing.randomizers.numerical.multiscale_wave import (
     MultiscaleWave,
     OwnCells,
@@ -56,7 +57,6 @@ from lapwing.randomizers.numerical.multiscale_wave import (
     default_mixture,
     fitted,
 )
-from lapwing.randomizers.numerical.own_cells import BITS, set_randomizer
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results.distribution import Distribution
 from lapwing.results.question_cells import cell_starts
