@@ -626,8 +626,8 @@ def unmeasured() -> str:
     names = [name for name in BENCHMARKS if results.read(name) is None]
     if not names:
         return "Every benchmark has a result."
-    told = listed([f"{{source}}`{file_of(name)}` ({BENCHMARKS[name]})" for name in names])
-    return f"Benchmarks without a result: {told}."
+    told = [f"- {{source}}`{file_of(name)}`: {BENCHMARKS[name]}" for name in names]
+    return "\n\n".join(["Benchmarks without a result:", *told])
 
 
 HEADLINES: dict[str, Callable[[], str]] = {

@@ -9,7 +9,7 @@ import pytest
 
 from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.randomizers import bit_reports
-from lapwing.randomizers.bit_reports import count_bits, random_bits
+from lapwing.randomizers.bit_reports import bits_set, count_bits, random_bits, random_sets
 from tests.false_alarms import COIN_BITS, accepts, binomial_tail, multinomial_tail
 
 
@@ -159,3 +159,31 @@ def test_count_bits_of_a_part_of_a_table() -> None:
     for part in (data[::2], data[:, :16], data[7:]):
         expected = np.unpackbits(part, axis=1, bitorder="little").sum(axis=0)
         np.testing.assert_array_equal(count_bits(part), expected)
+
+
+class _WithWordsToReject:
+    """A seeded source, some of whose words an exact number has to reject."""
+
+    def __init__(self) -> None:
+        self._source = seeded(7)
+
+    def words(self, count: int) -> np.ndarray:
+        words = self._source.words(count)
+        words[::1000] = 0
+        return words
+
+
+@pytest.mark.parametrize(("items", "members"), [(12, 3), (64, 17), (300, 40)])
+def test_compiled_and_plain_loops_make_the_same_sets(items, members, monkeypatch):
+    rng = np.random.default_rng(items)
+    own, inside = rng.integers(0, items, 5000), rng.random(5000) < 0.5
+    made = []
+    for many in (5000, 5001):
+        monkeypatch.setattr(bit_reports, "_MANY_SETS", many)
+        source = _WithWordsToReject()
+        kept = own.copy()
+        made.append(random_sets(source, own, inside, items=items, members=members))
+        assert (own == kept).all()
+    assert (made[0] == made[1]).all() and (bits_set(made[0]) == members).all()
+    row = np.arange(5000)
+    assert (((made[0][row, own >> 3] >> (own & 7)) & 1) == inside).all()

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
+from lapwing.privacy.sampling.randomness import (
+    WORD,
+    RandomSource,
+    half_words,
+    half_words_below,
+    scalar_below,
+)
 from lapwing.protocol.randomizer import Fault, Fill, fault_of, fill_reports, refuse
 
 _LANES = 4096
@@ -21,6 +28,9 @@ _ROUNDS = 8
 _SMALL = 2**20
 """Bytes up to which NumPy counts, in some 5 ms."""
 # Loading the kernel takes half a second, and compiling it, the first time, seconds.
+
+_MANY_SETS = 4096
+"""Sets from which on the compiled loop is loaded. A device makes one at a time."""
 
 _BIT = np.left_shift(1, np.arange(8)).astype(np.uint8)
 """Mask of each bit of a byte."""
@@ -197,16 +207,29 @@ def random_sets(
     flat, width = sets.reshape(-1), sets.shape[1]
     short = members - bits_set(sets)
     start = np.arange(own.size) * width
-    while (left := np.flatnonzero(short)).size:
+    bound, change_items = np.uint64(items - 1), None
+    if own.size >= _MANY_SETS:
+        from lapwing.randomizers.set_kernel import change_items
+    left: Any = np.flatnonzero(short)
+    while True:
         start, short, own = start[left], short[left], own[left]
+        if not start.size:
+            break
         # Any item but the own one; it changes only in the wanted direction.
-        chosen = uniform_below(source, bounds=items - 1, count=left.size)
+        words = half_words(source, start.size)
+        if change_items is not None:
+            open_sets = change_items(words, bound, flat, start, short, own)
+            if open_sets >= 0:
+                left = slice(open_sets)
+                continue
+        chosen = half_words_below(source, words, bound)
         chosen += chosen >= own
         place, bit = start + (chosen >> 3), _BIT[chosen & 7]
         byte, many = flat[place], short < 0
         change = ((byte & bit) != 0) == many
         flat[place] = byte ^ bit * change
         short += np.where(many, 1, -1) * change
+        left = np.flatnonzero(short)
     return sets
 
 

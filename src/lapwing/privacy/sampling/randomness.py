@@ -314,22 +314,33 @@ def uniform_below(
     bound = np.asarray(bounds, dtype=np.uint64)
     if bound.max(initial=1) > 2**31:
         return _masked_below(source, np.broadcast_to(bound, (count,)))
-    product = _half_words(source, count) * bound
+    return half_words_below(source, half_words(source, count), bound)
+
+
+def half_words_below(
+    source: RandomSource, halves: NDArray[np.uint64], bound: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Return what :func:`uniform_below` makes of the first words of 32 bits, and of more of them.
+
+    bound: One or as many, each at most 2^31.
+    """
+    product = halves * bound
     # Only a low half below the bound can be below `2^32 mod bound`; the remainder is slow.
     (suspect,) = (product.astype(np.uint32) < bound).nonzero()
     drawn = product >> np.uint64(32)
     if suspect.size:
-        bound = np.broadcast_to(bound, (count,))
+        bound = np.broadcast_to(bound, halves.shape)
     while suspect.size:
         excess = np.uint64(2**32) % bound[suspect]
         rejected = product[suspect].astype(np.uint32) < excess
         suspect = suspect[rejected]
-        product[suspect] = _half_words(source, suspect.size) * bound[suspect]
+        product[suspect] = half_words(source, suspect.size) * bound[suspect]
         drawn[suspect] = product[suspect] >> np.uint64(32)
     return drawn.view(np.int64)
 
 
-def _half_words(source: RandomSource, count: int) -> NDArray[np.uint64]:
+def half_words(source: RandomSource, count: int) -> NDArray[np.uint64]:
+    """Return words of 32 bits: uint64 [count]."""
     return source.words((count + 1) // 2).view("<u4")[:count].astype(np.uint64)
 
 
