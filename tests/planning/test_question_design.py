@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.decoders.unbiased.linear_estimate import asked_noise
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.planning import question_design as design
 from lapwing.planning.expected_error import question_error_text
 from lapwing.planning.question_design import question_design
 from lapwing.planning.recommendation import masses_on
 from lapwing.questions import Curve, Histogram, Mean, Quantile, Share
+from lapwing.randomizers import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import default_mixture, fitted
 from lapwing.results.question_answers import _without_wide_point, question_table
 from lapwing.results.question_cells import cell_starts
@@ -120,7 +122,6 @@ def test_what_no_design_can_answer_is_refused() -> None:
     labels = lw.Categories(3)
     with pytest.raises(ArgumentError, match="For labels, ask"):
         parts("mean", domain=labels)
-    assert parts("share label 1", domain=labels) is None
     with pytest.raises(DomainError, match="one attribute"):
         parts("mean", domain=lw.Product(a=LINE, b=labels))
     with pytest.raises(ArgumentError, match="share above 150 has no edge inside"):
@@ -349,3 +350,86 @@ def test_labels_have_expected_errors_also_of_a_column_and_by_segment() -> None:
     assert best.to_document()["questions"][1]["expected_error"]["typical"] > 0
     numbers = lw.expected_error(LINE, 9000, epsilon=1, questions=["share above 50"], segments="ab")
     assert numbers.segment is not None and numbers.segment.people == 4500
+
+
+MANY = lw.Categories(1000)
+
+
+def _asked(*asked: Any, domain: Any = MANY, epsilon: float = 1, **given: Any) -> Any:
+    found = lw.recommend(domain, epsilon=epsilon, users=20_000, questions=asked, **given)
+    made = found.randomizer
+    return (made.labels, made.share) if isinstance(made, AskedLabels) else made.name
+
+
+def test_asked_labels_are_cells() -> None:
+    label = "share label 7"
+    assert _asked(label) == ((7,), 1) == _asked(label, label)
+    assert _asked("share label 9", label) == ((7, 9), 1)
+    assert _asked(label, "curve") == ((7,), 0.5)
+    colors = lw.Categories(["red", "green", "blue", "gray"], missing="category", other="gray")
+    assert _asked("share label red", domain=colors) == ((0, 4), 1)
+    assert _asked("share label gray", domain=colors) == ((3, 4), 1)
+    assert _asked("share label missing", domain=colors) == ((4,), 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "domain", "epsilon"),
+    [
+        (["share label 1"], lw.Categories(2), 1),
+        (["share label 1", "share label 0"], lw.Categories(3), 1),
+        ([f"share label {label}" for label in range(9)], lw.Categories(10), 1),
+        (["share label 1", "curve"], lw.Categories(5), 4),
+        (["share label 1", "curve"], lw.Categories(5000), 1),
+        (["share label tea"], lw.HashedStrings(16), 1),
+        (["curve"], lw.Categories(5), 1),
+    ],
+)
+def test_where_asking_gains_nothing_the_design_is_that_for_all_labels(
+    asked: list[str], domain: Any, epsilon: float
+) -> None:
+    usual = lw.recommend(domain, epsilon=epsilon, users=20_000).randomizer
+    found = lw.recommend(domain, epsilon=epsilon, users=20_000, questions=asked)
+    assert found.randomizer == usual
+
+
+def test_what_is_about_all_labels_keeps_their_design() -> None:
+    found = lw.recommend(MANY, epsilon=1, users=99, questions=["share label 7"], report_bytes=2)
+    assert found.report_bytes <= 2 and "report_bytes is about all labels" in found.reason
+
+
+@pytest.mark.parametrize("asked", [["share label 7"], ["share label 7", "curve"]])
+def test_an_asked_label_has_the_expected_error(asked: list[str]) -> None:
+    """That of 60 surveys varies by a tenth."""
+    column = np.r_[np.full(7, 1.0), 250.0, np.full(992, 1.0)]
+    best = lw.recommend(MANY, epsilon=1, users=20_000, questions=asked, like=column)
+    survey = lw.Survey("x", best)
+    rng, errors = np.random.default_rng(3), []
+    for _ in range(60):
+        held = rng.multinomial(20_000, column / column.sum())
+        result = survey.decode(lw.simulate(survey.randomizer, held, rng=rng))
+        answer = result.answer("share label 7")
+        assert answer.high - answer.low < 0.05
+        errors.append(answer.value - held[7] / 20_000)
+    assert best.expected_error.questions is not None
+    ratio = np.sqrt(np.mean(np.square(errors))) / best.expected_error.questions[asked[0]].typical
+    assert 0.65 < ratio < 1.35
+    other = result.answer("share label 8")
+    assert (other.value is None) == (len(asked) == 1) and other.low == 0
+    assert ("l1" in best.expected_error) == (len(asked) == 2)
+
+
+def test_an_asked_label_is_better_known_than_by_the_design_for_all() -> None:
+    for labels in (20, 1000):
+        domain = lw.Categories(labels)
+        column = np.r_[1.0, np.full(labels - 1, 4 / (labels - 1))]
+        for epsilon in (0.5, 1, 2):
+            usual = lw.SubsetSelection(domain, epsilon)
+            ours = lw.recommend(
+                domain, epsilon=epsilon, users=20_000, questions=["share label 0"]
+            ).randomizer
+            shares = column / column.sum()
+            alone, all_of_them = (
+                asked_noise(each.channel, shares, people=20_000).variance()[0]
+                for each in (ours, usual)
+            )
+            assert alone < 0.62**2 * all_of_them

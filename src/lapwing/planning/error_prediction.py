@@ -117,7 +117,7 @@ def expected_error(
         give their mean to a tenth. Default: 12.
     questions : sequence of Question or str, optional
         Questions whose errors are predicted. The field `questions` of the result has them. Of
-        reports of numbers without a randomizer the recommended one suits them. Of a release they
+        reports without a randomizer the recommended one suits them. Of a release they
         are those of the answers alone, without the curve.
     shares : sequence or mapping, optional
         Share of the budget of each question of a release, as for :func:`release`.

@@ -32,6 +32,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.planning.chosen_bins import FEW_BINS, recommended_bins, with_bins
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.planned_parts import CurveRisk, next_randomizer
+from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.ranges import held_values, touched
@@ -48,6 +49,7 @@ from lapwing.questions import (
 )
 from lapwing.randomizers.categorical.affine_subset_selection import MOST_CELLS
 from lapwing.randomizers.categorical.asked_labels import AskedLabels
+from lapwing.randomizers.categorical.own_cells import BITS, set_randomizer
 from lapwing.randomizers.numerical.multiscale_wave import (
     MultiscaleWave,
     OwnCells,
@@ -55,7 +57,6 @@ from lapwing.randomizers.numerical.multiscale_wave import (
     default_mixture,
     fitted,
 )
-from lapwing.randomizers.numerical.own_cells import BITS, set_randomizer
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results.distribution import Distribution
 from lapwing.results.question_cells import cell_starts
@@ -191,7 +192,11 @@ def _label_design(
     """
     shares = [each for each in questions if isinstance(each, Share)]
     curve = len(shares) < len(questions)
-    if not shares or not 2 < domain.size <= (MOST_LABELS if curve else MOST_CELLS):
+    if (
+        not shares
+        or domain.name != Categories.name
+        or not 2 < domain.size <= (MOST_LABELS if curve else MOST_CELLS)
+    ):
         return QuestionDesign(domain, None, "")
     missing = [] if domain.missing_index is None else [domain.missing_index]
     asked = tuple(sorted({*missing, *(symbol_of(each, domain) for each in shares)}))

@@ -241,9 +241,9 @@ def recommend(
         limit.
     questions : sequence of Question or str, optional
         Questions of :mod:`lapwing.questions` for the result, or their strings. The design then
-        suits them: cells for shares and histograms, one wave for a mean. Other questions get wider
-        intervals. With ``Curve()`` among them, some of the people report by the default design.
-        Default: the whole curve.
+        suits them: cells for shares and histograms, also of labels, one wave for a mean. Other
+        questions get wider intervals. With ``Curve()`` among them, some of the people report by the
+        default design. Default: the whole curve.
 
     Returns
     -------

@@ -304,7 +304,6 @@ def _range_errors(result: Any, *, level: float, target: Target) -> RangeErrors |
 def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
     band = result._shown_band(**request.how)
     unknown = unknown_symbols(result)
-    mass = np.where(unknown, 0.0, result.mass)
     return {
         **_head(result, band, request),
         "kind": "labels",
@@ -313,7 +312,7 @@ def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
         "labels": int((~unknown).sum()),
         "shares": [
             {"label": label, "share": share, **ends}  # type: ignore[typeddict-item]
-            for label, share, ends in largest_rows(result.domain, mass, band)
+            for label, share, ends in largest_rows(result.domain, result.mass * ~unknown, band)
             if not (unknown.any() and (ends["low"], ends["high"]) == (0, 1))
         ],
     }
@@ -606,10 +605,7 @@ def largest_rows(
 
 
 def cdf_columns(result: Any, band: Band | None) -> dict[str, list[Any]]:
-    """Return the CDF at the right end of each bin, and an interval that never falls and holds it.
-
-    None throughout without a band.
-    """
+    """Return the CDF at the right end of each bin, and its rising interval, None without a band."""
     sums: Vector = np.minimum(result.cumulative.sums, 1.0)  # one but for rounding
     ends = None if band is None else band.monotone().reaching(sums)
     nothing = [None] * sums.size

@@ -112,7 +112,7 @@ def test_alone_nothing_is_known_of_the_others_but_their_sum(size: int) -> None:
     again = lw.Distribution.from_document(result.to_document())
     assert again.share_interval(4) == (0, 1) and again.share_interval(3) == (low, high)
     found = unbiased_shares(randomizer.channel, tally)
-    assert found.kept is not None and found.kept.nonzero()[0].tolist() == [3]
+    assert found.own is not None and found.own.nonzero()[0].tolist() == [3]
 
 
 def test_a_group_without_reports_is_left_out() -> None:

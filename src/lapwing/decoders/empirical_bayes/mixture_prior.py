@@ -514,8 +514,8 @@ def shrunk(
     # Laplace noise of 14 standard deviations is as rare as normal noise of 6.
     most = CERTAIN if found.tails == "normal" else 2 * CERTAIN
     certain = found.shares > most * np.sqrt(found.variance(shares))
-    if found.kept is not None:
-        certain |= found.kept
+    if found.own is not None:
+        certain |= found.own
     left = 1 - float(shares[certain].sum())
     unsure = np.flatnonzero(~certain)
     costs = np.ones(shares.size)

@@ -48,7 +48,7 @@ class UnbiasedShares:
     reports: Number of respondents.
     tails: {"normal", "laplace"}. Distribution of the errors.
     whole: Whether errors are whole people where they are a few. Default: False.
-    kept: Whether a share was asked on its own, so that no prior of the others moves it, bool
+    own: Whether a share was asked on its own, so that no prior of the others moves it, bool
         [size]. Default: none was.
     """
 
@@ -58,7 +58,7 @@ class UnbiasedShares:
     reports: int
     tails: Tails = "normal"
     whole: bool = False
-    kept: NDArray[np.bool_] | None = None
+    own: NDArray[np.bool_] | None = None
 
     def variance(self, mass: Vector) -> Vector:
         """Return the variances of the estimates when these are the shares: float64 [size]."""
@@ -68,7 +68,7 @@ class UnbiasedShares:
     def common_slope(self) -> float:
         """The slope of those that are not kept."""
         slopes = np.broadcast_to(self.slope, self.shares.shape)
-        return float(slopes[0 if self.kept is None else int(np.argmin(self.kept))])
+        return float(slopes[0 if self.own is None else int(np.argmin(self.own))])
 
     def with_total(self) -> UnbiasedShares:
         """Return the shares with the known total of one, where the noisiest are changed most.
@@ -158,7 +158,7 @@ def _with_asked(
     more, noise = read[0][:-1], read[1][:-1]
     shares, empty = found.shares.copy(), found.empty.copy()
     slope = np.array(np.broadcast_to(found.slope, shares.shape))
-    kept = np.zeros(shares.size, dtype=bool) if found.kept is None else found.kept.copy()
+    kept = np.zeros(shares.size, dtype=bool) if found.own is None else found.own.copy()
     guess = guessed_shares(shares.size, own)[own]
     # Each share is of a part of the people, which varies from part to part.
     among = guess * (1 - guess) / reports
@@ -170,4 +170,4 @@ def _with_asked(
     kept[own] = True
     if spread:
         shares[~kept] = (1 - shares[kept].sum()) / (~kept).sum()
-    return replace(found, shares=shares, empty=empty, slope=slope, kept=kept)
+    return replace(found, shares=shares, empty=empty, slope=slope, own=kept)

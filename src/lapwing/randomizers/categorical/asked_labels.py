@@ -14,8 +14,8 @@ from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers.categorical.affine_subset_selection import MOST_CELLS
+from lapwing.randomizers.categorical.own_cells import BITS, set_randomizer
 from lapwing.randomizers.mixture import COIN, Component, Mixture, whole_shares
-from lapwing.randomizers.numerical.own_cells import BITS, set_randomizer
 
 
 @dataclass(frozen=True)

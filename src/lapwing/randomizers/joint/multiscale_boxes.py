@@ -29,13 +29,13 @@ from lapwing.randomizers.categorical.affine_subset_selection import (
     MOST_CELLS,
     AffineSubsetSelection,
 )
+from lapwing.randomizers.categorical.own_cells import BITS
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
 from lapwing.randomizers.joint.axis_windows import LARGEST_SET, too_many_sets
 from lapwing.randomizers.joint.box_wave import BoxWave, ProductField, require_product
 from lapwing.randomizers.joint.hybrid_grid_sizes import block_sizes
 from lapwing.randomizers.mixture import COIN, Component, Mixture, component_groups
-from lapwing.randomizers.numerical.own_cells import BITS
 
 Sizes = tuple[int | None, int | None]
 """Bins or labels on each axis. None where the axis is not asked about."""

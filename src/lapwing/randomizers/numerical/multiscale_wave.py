@@ -23,13 +23,13 @@ from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.categorical.affine_subset_selection import (
     MOST_CELLS,
 )
-from lapwing.randomizers.mixture import Component, Mixture, component_groups
-from lapwing.randomizers.numerical.own_cells import (
+from lapwing.randomizers.categorical.own_cells import (
     BITS,
     check_in_domain,
     checked_starts,
     set_randomizer,
 )
+from lapwing.randomizers.mixture import Component, Mixture, component_groups
 from lapwing.randomizers.numerical.square_wave import SquareWave, mutual_information_width
 
 Wave = tuple[str, float, float]
