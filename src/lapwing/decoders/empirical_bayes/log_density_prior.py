@@ -124,7 +124,7 @@ class Curvature:
     weights: Information about the outputs of each part.
     deviation: Standard deviations of the prior.
     diagonal: Diagonal of this matrix, as if both axes were independent.
-    block: What is known about the amplitudes that the reports determine.
+    block: The known curvature of the amplitudes that the reports determine.
     """
 
     density: LogDensity
