@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and what a killed process leaves removed.
+"""Files written completely or not at all, and cleanup after killed processes.
 
 Locks are those of the operating system, so they end with their process.
 """

@@ -1,4 +1,4 @@
-"""Checks of the fields of a dataclass by their annotations, whenever one is made.
+"""Checks of a dataclass's fields by their annotations, whenever an object is created.
 
 ``limit: Annotated[int, From(1)] = 2000`` refuses 0, 2.5, True and "5" in one sentence. A Literal
 lists its words. NumPy's scalars become Python's. A class checks in `_settle`, after its fields,

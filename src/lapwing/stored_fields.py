@@ -1,4 +1,4 @@
-"""JSON documents of dataclasses, written and read by the annotations of their fields.
+"""JSON documents of dataclasses, derived from the annotations of their fields.
 
 A class states its format once. A field is a plain value, an object of such a class, or a list of
 either. A marker such as :class:`Coded` is for what JSON cannot hold. A field whose metadata has

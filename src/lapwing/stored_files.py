@@ -1,4 +1,4 @@
-"""Any stored file, read by what it says that it is.
+"""Reads any stored file by the format that it states.
 
 A document says its format, and a binary file begins with a mark of its own. Nothing that a file
 names is imported: the tables here say which class reads which format. Of files that may be large

@@ -170,7 +170,7 @@ def test_groups_may_be_numbers_or_days_but_no_fractions(
         (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region", "-o", "r.lwr"),
          "must end in .parquet, .arrow, .feather or .csv"),
         (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "age", "-o", "r.csv"),
-         "another column"),
+         "--by must differ"),
         (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "x", "-o", "r.csv"),
          "no column 'x'"),
         (("tally", "survey.json", "plain.csv", "--by", "region", "-o", "t.json"),

@@ -1,1 +1,1 @@
-"""Pure numbers: operators, projections and solvers that know no privacy and no domain."""
+"""Numerical code without privacy or domains: operators, projections and solvers."""

@@ -1,4 +1,4 @@
-"""The five papers, a folder each: their methods, also those that no default uses."""
+"""Methods of the five papers, in one folder each, including those that no default uses."""
 
 from lapwing.registry import attached
 

@@ -154,9 +154,9 @@ class NumberWriter:
         """Return a length as digits, and its unit with "later" or "earlier"."""
         exact = _decimal(number)
         if self.unit == "number":
-            way = self.kind == "shift"
-            text = _number(exact, ends, rounding, exact_below=1_000 if way else 10_000)
-            return ("+" if way and exact > 0 and text != "0" else "") + text, ""
+            signed = self.kind == "shift"
+            text = _number(exact, ends, rounding, exact_below=1_000 if signed else 10_000)
+            return ("+" if signed and exact > 0 and text != "0" else "") + text, ""
         name, size = "day", 1
         if self.unit != "date":
             # An estimate has a unit of its own: 40 minutes, though its interval is in hours.

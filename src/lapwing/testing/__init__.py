@@ -1,4 +1,4 @@
-"""Contracts: what every randomizer, decoder and operator must keep, also those of other packages.
+"""Contracts that every randomizer, decoder and operator must meet, even those of other packages.
 
 Each check raises an AssertionError that says what does not hold. It needs no test runner.
 """

@@ -1,1 +1,1 @@
-"""A prior learned from the reports themselves, and the band behind it."""
+"""A prior learned from the reports themselves, with its band."""

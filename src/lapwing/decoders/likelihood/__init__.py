@@ -1,1 +1,1 @@
-"""The distribution under which the reports are likely."""
+"""Likelihood-based estimates of the distribution."""

@@ -1,1 +1,1 @@
-"""From a curator's release to the distribution behind it."""
+"""From a curator's release to a distribution."""

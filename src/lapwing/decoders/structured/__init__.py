@@ -1,1 +1,1 @@
-"""Answers that must agree with each other, or that few symbols explain."""
+"""Estimates with consistency or sparsity constraints."""

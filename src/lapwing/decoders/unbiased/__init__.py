@@ -1,1 +1,1 @@
-"""Shares as the reports say them, and what simple rules make of them."""
+"""Unbiased shares, and simple corrections of them."""

@@ -416,7 +416,6 @@ class ReportCounter:
             GroupCounter(survey, self._width, most=most_groups) if by or count_column else None
         )
         self._tally: Tally | None = None
-        self._before = ReportCount({}, bool(by), columns=self.by)
         self._refused = 0
         self._standing: Standing | None = None
         self._dictionaries: list[tuple[Any, list[Label]]] = [(None, [])] * len(self.by)
@@ -546,7 +545,7 @@ class ReportCounter:
             groups = self._joint.result()
             if not self.by:
                 groups = {None: groups[None]}
-        return self._before + ReportCount(groups, bool(self.by), self._refused, columns=self.by)
+        return ReportCount(groups, bool(self.by), self._refused, columns=self.by)
 
 
 @without_causes

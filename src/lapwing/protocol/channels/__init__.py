@@ -1,1 +1,1 @@
-"""The distribution of what is observed, given the distribution."""
+"""The distribution of observations for a given distribution of values."""

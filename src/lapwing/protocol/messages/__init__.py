@@ -1,1 +1,1 @@
-"""What travels: reports, and the sums that are kept of them."""
+"""Messages: reports, and the sums that are kept of them."""

@@ -1,1 +1,1 @@
-"""Randomizers of labels: every symbol is as far from any other."""
+"""Randomizers of labels, which have no order."""

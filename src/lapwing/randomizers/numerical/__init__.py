@@ -1,1 +1,1 @@
-"""Randomizers of numbers: symbols have neighbors."""
+"""Randomizers of numbers, whose bins are ordered."""
