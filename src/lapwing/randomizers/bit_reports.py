@@ -222,7 +222,7 @@ def random_sets(
             if open_sets >= 0:
                 left = slice(open_sets)
                 continue
-        chosen = half_words_below(source, words, bound)
+        chosen = half_words_below(source, words, np.asarray(bound))
         chosen += chosen >= own
         place, bit = start + (chosen >> 3), _BIT[chosen & 7]
         byte, many = flat[place], short < 0
