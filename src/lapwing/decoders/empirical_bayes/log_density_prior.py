@@ -119,13 +119,13 @@ METHOD = "posterior draws under a widened prior"
 class Curvature:
     """The expected curvature of a posterior, in units of the prior.
 
-        density: In the precision of the arrays.
-        cells: Shares of the cells about which it is taken.
-        weights: Information about the outputs of each part.
-        deviation: Standard deviations of the prior.
-        diagonal: Diagonal of this matrix, as if both axes were independent.
-            block: The known curvature of the amplitudes that the reports determine.
-        """
+    density: In the precision of the arrays.
+    cells: Shares of the cells about which it is taken.
+    weights: Information about the outputs of each part.
+    deviation: Standard deviations of the prior.
+    diagonal: Diagonal of this matrix, as if both axes were independent.
+        block: The known curvature of the amplitudes that the reports determine.
+    """
 
     density: LogDensity
     cells: Matrix
