@@ -58,6 +58,7 @@ from lapwing.protocol.messages.reports import Header, write_blocks
 from lapwing.protocol.release import Mechanism
 from lapwing.randomizers import (
     AffineSubsetSelection,
+    AskedLabels,
     BoxWave,
     HadamardResponse,
     MultiscaleBoxes,
@@ -173,6 +174,11 @@ SURVEYS: dict[str, Survey] = {
     "linear-hashing-bits": Survey("browser", LinearHashing(Categories(9), 1, hash_bits=1)),
     "prefix-hashing": Survey(
         "browser", PrefixHashing(Categories(16), 2, prefixes=(2, 4), hash_bits=2)
+    ),
+    "asked-labels": Survey(
+        "browser",
+        AskedLabels(Categories(9), 1, labels=[2, 5], share=0.5),
+        questions=["share label 2", "share label 5", "curve"],
     ),
     "wavelet": Survey("score", Wavelet(Interval(0, 1, bins=16), 1)),
     "wavelet-levels": Survey(

@@ -237,7 +237,7 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
     except (ArgumentError, DomainError, PrivacyError) as problem:
         return {"refused": str(problem)}
     own = now.randomizer.fingerprint == survey.randomizer.fingerprint
-    first = next(iter(now.expected_error))
+    first = None if survey.questions else next(iter(now.expected_error))
     known = now.expected_error.questions or {}
     rows = [
         (f"{each} (root mean square)", partial(_question_error, each), known[str(each)])
@@ -250,13 +250,13 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
     found: dict[str, Any] = {
         "own": own,
         "randomizer": now.randomizer.name,
-        "wanted_of": None if survey.questions else _DISTANCES.get(first, first),
+        "wanted_of": first and _DISTANCES.get(first, first),
         "rows": [
             {"distance": name}
             | {kind: write(getattr(each, kind), domain) for kind in ("typical", "low", "high")}
             for name, write, each in rows
         ],
-        "suggested": estimate_text(now.expected_error[first].typical / 2, 2),
+        "suggested": first and estimate_text(now.expected_error[first].typical / 2, 2),
     }
     if error is not None and not survey.questions:
         found["error"] = exact_text(error)
