@@ -1,7 +1,7 @@
-"""Classes of other packages: registered by name, or loaded from what packages offer.
+"""Classes of other packages: registered by name, or loaded from entry points.
 
-An installed package offers classes as entry points of the groups ``lapwing.randomizers``,
-``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name that the class has.
+An installed package offers classes as entry points in the groups ``lapwing.randomizers``,
+``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name of the class.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def packages_of_others() -> set[str]:
 def load() -> list[str]:
     """Register the classes that installed packages offer, and return their names.
 
-    An installed package offers classes as entry points of the groups ``lapwing.randomizers``,
-    ``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name that the class has.
+    An installed package offers classes as entry points in the groups ``lapwing.randomizers``,
+    ``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name of the class.
 
     Returns
     -------

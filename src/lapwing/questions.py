@@ -2,7 +2,7 @@
 
 A question is a value. :func:`lapwing.recommend` takes a list of them and chooses the design that
 answers them best. :meth:`lapwing.Distribution.answer` answers one, with its interval. Each has a
-string and a JSON form, and :func:`read` reads both:
+string form and a JSON form, and :func:`read` reads both:
 
 =========================================  ==========================================
 string                                     question
@@ -51,7 +51,7 @@ from lapwing.protocol.domains.units import to_text
 __all__ = ["Curve", "Histogram", "Mean", "Quantile", "Share", "read"]
 
 MOST_CELLS = 4096
-"""Cells of a histogram."""
+"""Most cells of a histogram."""
 
 MISSING = "(missing)"
 """The name of missing values in a table of shares."""

@@ -1,4 +1,4 @@
-"""Sums of reports: public, exact, merged with ``+`` in any order to identical bytes."""
+"""Sums of reports: public, exact, and merged with ``+`` to identical bytes in any order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Standing, checked_standing, standing_text, weakest_standing
 
 Kind = Literal["counts", "log", "release"]
-"""Counts of reports, a log of the reports themselves, or noisy answers of a curator."""
+"""Counts of reports, a log of the reports themselves, or a curator's noisy answers."""
 
 
 class Observation(Protocol):
@@ -64,7 +64,7 @@ def check_observation(observed: Any) -> None:
 
 
 class Summed:
-    """Base class of objects that add with ``+``, where ``sum`` may start from 0."""
+    """Base class of objects that are added with ``+``. ``sum`` may start from 0."""
 
     def __radd__(self, other: object) -> Self:
         """Return this, of 0 and this."""
@@ -80,23 +80,23 @@ _TWO_KINDS = (
 )
 
 MOST_IDS = 1000
-"""Files of one sum whose identifiers are kept. A sum of more has one of its own."""
+"""Most files of one sum whose identifiers are kept. A sum of more gets a single new one."""
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
 LARGEST_COUNT = 2**53 - 1
-"""The largest whole number that JSON carries exactly in every language."""
+"""The largest whole number that JSON represents exactly in every language."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally(Stored):
     """Tally, the sum of reports: a :class:`CountTally` or a :class:`TallyLog`.
 
-    Tallies of one survey add with ``+``, and ``sum`` may start from 0.
+    Tallies of one survey are added with ``+``, and ``sum`` may start from 0.
 
     See Also
     --------
-    lapwing.Survey.tally : Makes a tally of reports.
+    lapwing.Survey.tally : Makes a tally from reports.
 
     Notes
     -----
@@ -196,18 +196,18 @@ class Tally(Stored):
         Returns
         -------
         str
-            JSON text with `ids`. They are drawn at random when a tally is first saved, and say
-            nothing of its reports.
+            JSON text with `ids`. They are drawn at random when a tally is first saved, and reveal
+            nothing about its reports.
         """
         if not self.ids:
             object.__setattr__(self, "ids", frozenset([secrets.token_hex(16)]))
         return json.dumps({**self.to_document(), "ids": sorted(self.ids)}, allow_nan=False) + "\n"
 
     def save(self, path: Path | str) -> None:
-        """Write it to a file, whole or not at all, with a random identifier.
+        """Write the tally to a file, whole or not at all, with a random identifier.
 
-        A file that is a copy of another is recognized by it, however few people are in it. An
-        existing file is replaced.
+        The identifier reveals copies of a file, however few people it covers. An existing file is
+        replaced.
         """
         with replacing(Path(path).resolve()) as stream:
             stream.write(self.file_text().encode())
@@ -223,7 +223,7 @@ class Tally(Stored):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the tally that a document holds, of either kind.
+        """Return the tally in a document, of either kind.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class Tally(Stored):
         Raises
         ------
         FormatError
-            When it is not a tally, of an unknown version or kind, or damaged.
+            When it is not a tally, has an unknown version or kind, or is damaged.
         """
         require_format(document, name="lapwing-tally", version=VERSION)
         kind: Any = TallyLog if document.get("kind") == "log" else CountTally

@@ -1,4 +1,4 @@
-"""RAPPOR: a permanent round that is drawn once, and a fresh round on top of it for every report."""
+"""RAPPOR: a permanent round drawn once, and a fresh round on top of it for every report."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ LARGEST_REPORT = 2**24
 """Most bits in a report."""
 
 MOST_EXACT = 256
-"""Reports up to which the guarantee is computed exactly. Beyond, it is that of any number."""
+"""Number of reports up to which the guarantee is computed exactly. Beyond, it is that of any
+number."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Rappor(Randomizer[CountTally]):
 
     A device flips every bit of its value's unary code once (the permanent round). It flips the bits
     of that round again for every report (the instantaneous round). One report has privacy parameter
-    `epsilon`. All reports from one permanent round together, however many, have `lifetime`.
+    `epsilon`. All reports from one permanent round together, however many, have privacy parameter
+    `lifetime`.
 
     Parameters
     ----------
@@ -73,33 +75,33 @@ class Rappor(Randomizer[CountTally]):
     probability ``K / 2^64``, the instantaneous round with ``Q / 2^64``. So one report keeps it with
     probability ``s = (K Q + (2^64 - K) (2^64 - Q)) / 2^128``, and its worst-case likelihood ratio
     is ``(s / (1 - s))^2``. Q is the largest integer for which this is at most a rational lower
-    bound of ``e^epsilon``. Any number of reports are post-processing of the permanent round. Its
+    bound of ``e^epsilon``. Any number of reports is post-processing of the permanent round. Its
     worst-case ratio is ``(K / (2^64 - K))^2``, at most ``e^lifetime``. For n reports see
     :meth:`certificate_of`.
 
-    The guarantees for several reports are about one permanent round, so about one value. A device
+    The guarantees for several reports apply to one permanent round, and so to one value. A device
     draws one round for each survey, from its first value, and keeps it when the value changes
     (:class:`lapwing.client.Device`). Then no report depends on a later value, and the lifetime
-    covers all reports of this survey. A second round, of another value, would show that the value
-    changed, and when it came back. No lifetime bounds that. For values that change, use an ordinary
-    randomizer, whose reports compose. Each survey costs a lifetime of its own.
+    covers all reports of this survey. A second round, for another value, would reveal that the
+    value changed, and when it changed back. No lifetime bounds that. For values that change, use
+    an ordinary randomizer, whose reports compose. Each survey costs a lifetime of its own.
 
-    The method `randomize` knows no devices, so it makes the first reports of new people. Used again
-    for the same people it costs epsilon again, like any other randomizer.
+    The method `randomize` does not know devices, so it makes the first reports of new people. If
+    you use it again for the same people, it costs epsilon again, like any other randomizer.
 
-    The contract tests check the distribution of one report. Further tests enumerate that of
-    several, and all histories of a device.
+    The contract tests check the distribution of one report. Further tests enumerate the
+    distribution of several reports, and all histories of a device.
 
     **Accuracy.** One report is as accurate as unary encoding with the same epsilon. An unbiased
     share near 0 has variance ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``. Further reports of the
-    same people average out the noise of the instantaneous round only.
+    same people average out only the noise of the instantaneous round.
 
     **Cost.** A report takes ``ceil(k / 8)`` bytes. Randomizing or tallying one takes O(k) time.
 
     The method is the basic RAPPOR of sections 2 and 3.1 of [1]_, with one bit for each category and
-    no Bloom filter. It differs in that the flips are symmetric and follow from the two privacy
-    parameters. In the paper's notation ``f = 2 (1 - K / 2^64)``, ``q = Q / 2^64`` and
-    ``p = 1 - q``.
+    no Bloom filter. Unlike there, the flips are symmetric and follow from the two privacy
+    parameters. In the paper's notation ``f = 2 (1 - K / 2^64)``, ``q = Q / 2^64`` and ``p = 1 -
+    q``.
 
     References
     ----------
