@@ -433,8 +433,7 @@ class Release(SummedRelease, Stored):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of mechanism and domain in hexadecimal. Releases with the same one can be
-        added."""
+        """SHA-256 of mechanism and domain in hexadecimal. Releases that share it can be added."""
         try:
             return _fingerprint(self.mechanism, self.domain)
         except TypeError:  # a mechanism of somebody else's that cannot be looked up

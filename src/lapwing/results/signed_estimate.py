@@ -1,7 +1,7 @@
 """An unbiased estimate that is not a distribution: masses may be negative.
 
-Its sums are right on average, so it answers ranges and averages over many surveys. It has no
-quantiles and no samples. A decoder keeps it on request (``LeastSquares(signed=True)``), as
+Its sums are unbiased, so it answers ranges and averages over many surveys. It has no quantiles and
+no samples. A decoder keeps it on request (``LeastSquares(signed=True)``), as
 :attr:`lapwing.Distribution.signed`.
 """
 

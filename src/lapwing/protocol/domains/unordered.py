@@ -20,8 +20,7 @@ from lapwing.protocol.domains.units import check_some, is_missing, one_dimension
 
 
 class Unordered(Domain):
-    """Categories that are not numbers. A concrete domain lists them, and finds a value's
-    category."""
+    """Categories that are not numbers: a concrete domain lists them, and finds that of a value."""
 
     missing: Literal["refuse", "category"]
 

@@ -188,7 +188,7 @@ class Rappor(Randomizer[CountTally]):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """Privacy guarantee of one report, pure epsilon in the local model, and of a lifetime."""
+        """Privacy guarantee of one report (pure epsilon in the local model), and of a lifetime."""
         return replace(local_guarantee(self.epsilon), lifetime=self._total)
 
     @cached_property
@@ -202,7 +202,8 @@ class Rappor(Randomizer[CountTally]):
         return Certificate(self.epsilon, (self._bit_kept / (1 - self._bit_kept)) ** 2)
 
     def certificate_of(self, reports: int | None = None) -> Certificate:
-        """Return the exact worst-case likelihood ratio of several reports of one permanent round.
+        """Return the exact worst-case likelihood ratio of several reports from one permanent
+        round.
 
         Parameters
         ----------
@@ -218,9 +219,9 @@ class Rappor(Randomizer[CountTally]):
         Notes
         -----
         Given the permanent bit, the reports of a bit are independent. Their likelihood depends on
-        how many are ones, and its ratio grows with that number. So the worst case is n ones of the
-        first value's bit and n zeros of the second value's bit. Both have the ratio
-        ``(K Q^n + L R^n) / (L Q^n + K R^n)`` with ``L = 2^64 - K`` and ``R = 2^64 - Q``.
+        the number of ones, and its ratio grows with that number. So the worst case is n ones of
+        the first value's bit and n zeros of the second value's bit. Both have the ratio ``(K Q^n +
+        L R^n) / (L Q^n + K R^n)`` with ``L = 2^64 - K`` and ``R = 2^64 - Q``.
         """
         keep, again = self._keep_and_repeat
         lost, changed = WORD - keep, WORD - again
@@ -232,16 +233,16 @@ class Rappor(Randomizer[CountTally]):
         return Certificate(min(reports * self.epsilon, self._total), one**2)
 
     def epsilon_of(self, reports: int | None = None) -> Fraction:
-        """Return an epsilon that so many reports are proved to keep.
+        """Return an epsilon that this many reports are proved to satisfy.
 
-        The smallest such epsilon, rounded up to a multiple of 1e-6. Where the stated
-        privacy parameter lies between two multiples and is proved, it is that parameter. So it
-        never exceeds the lifetime, nor falls with the number of reports.
+        It is the smallest such epsilon, rounded up to a multiple of 1e-6. If the stated privacy
+        parameter lies between two multiples and is proved, it is that parameter. So it never
+        exceeds the lifetime, and never decreases with the number of reports.
 
         Parameters
         ----------
         reports : int, optional
-            Number of reports of one permanent round, at least 1. Default: any number.
+            Number of reports from one permanent round, at least 1. Default: any number.
 
         Returns
         -------
@@ -255,7 +256,7 @@ class Rappor(Randomizer[CountTally]):
         return min(least, certificate.epsilon) if certificate.holds else least
 
     def charge(self, reports: int = 1, *, after: int = 0) -> Guarantee | None:
-        """Return the privacy cost to charge for further reports of one permanent round.
+        """Return the privacy cost to charge for further reports from one permanent round.
 
         Parameters
         ----------
@@ -303,7 +304,7 @@ class Rappor(Randomizer[CountTally]):
             Value of the domain.
         rng : RandomSource, optional
             Source of random numbers. Default: the secure source of the operating system. A seeded
-            one is for tests only, because the bytes do not say that a seed drew them.
+            one is for tests only, because the bytes do not show that they came from a seed.
 
         Returns
         -------
@@ -343,7 +344,7 @@ class Rappor(Randomizer[CountTally]):
         survey : str, optional
             Fingerprint of the survey that asks, :attr:`lapwing.Survey.fingerprint`. Default: none.
         rng : RandomSource, optional
-            Source of random numbers of the instantaneous round. Default: the secure source of the
+            Source of random numbers for the instantaneous round. Default: the secure source of the
             operating system.
 
         Returns
@@ -379,17 +380,17 @@ class Rappor(Randomizer[CountTally]):
         )
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the first report that these random 64-bit words make of one category.
+        """Return the first report that these random 64-bit words produce for one category.
 
-        One word for each category, in order, decides whether the permanent round keeps its bit. It
-        does when the word is below the first threshold. Then one word for each decides whether the
-        instantaneous round keeps that bit.
+        One word for each category, in order, determines whether the permanent round keeps its bit.
+        It does if the word is below the first threshold. Then one word for each category
+        determines whether the instantaneous round keeps that bit.
         """
         check_symbol(value, self.domain.size)
         return self._instantaneous(self._permanent(value, words), words)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return the first report of as many new people, who store nothing.
+        """Return the first reports of new people, one for each value, who store nothing.
 
         It is for simulation, and for surveys that ask once. A device that will be asked again keeps
         a :meth:`permanent_round`.
