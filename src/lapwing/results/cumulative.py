@@ -280,8 +280,7 @@ class Cumulative:
         return np.where(np.isnan(x), np.nan, result)[()]
 
     def turned(self, start: float) -> Cumulative:
-        """Return the same masses, starting from a point of the circle, as a line of the same
-        length.
+        """Return the same masses on a line as long as the circle, from a point of it on.
 
         Parameters
         ----------

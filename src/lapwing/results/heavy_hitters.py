@@ -334,8 +334,7 @@ class HeavyHitters(FromFields, Stored):
         kind: Kind = "simultaneous",
         target: Target = "empirical",
     ) -> Columns:
-        """Return a table as a dict of columns: `value`, `share`, `low`, `high` and two text
-        columns.
+        """Return a table as a dict of columns: `value`, `share`, `low`, `high` and two of text.
 
         Its rows are the listed values, with the intervals of :meth:`confidence_band`. The column
         `interval` states their kind, and `about` states whom they are about.

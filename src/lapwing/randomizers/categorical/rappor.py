@@ -202,8 +202,7 @@ class Rappor(Randomizer[CountTally]):
         return Certificate(self.epsilon, (self._bit_kept / (1 - self._bit_kept)) ** 2)
 
     def certificate_of(self, reports: int | None = None) -> Certificate:
-        """Return the exact worst-case likelihood ratio of several reports from one permanent
-        round.
+        """Return the exact worst likelihood ratio of several reports from one permanent round.
 
         Parameters
         ----------

@@ -1,5 +1,4 @@
-"""The piecewise mechanism: a report near the value, or anywhere else, for the mean of an
-attribute.
+"""The piecewise mechanism for the mean of an attribute: a report near the value, or elsewhere.
 
 A square wave or a mixture estimates the mean about as well, together with the whole distribution.
 Use this one for comparison. For the variance see :mod:`lapwing.papers.baselines.two_rounds`.
