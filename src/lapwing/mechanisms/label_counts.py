@@ -82,10 +82,10 @@ class LabelCounts(LinearMechanism):
     Notes
     -----
     **Privacy.** Every row has one symbol: a label, or the missing one. A replaced row takes one
-    from one count and adds one to another. So the counts differ by 2 in the L1 norm and by the
-    square root of 2 in the L2 norm, however many labels there are. A row that is added or removed
-    changes one count by one. Every count gets whole-number noise, even that of a label that nobody
-    has. The list of labels is public, so the presence of a label in the release reveals nothing.
+    from one count and adds one to another. So however many labels there are, the counts differ by
+    2 in L1 norm and by the square root of 2 in L2 norm. A row that is added or removed changes one
+    count by one. Every count gets whole-number noise, even that of a label that nobody has. The
+    list of labels is public, so the presence of a label in the release reveals nothing.
 
     **Accuracy.** At epsilon 1, replace-one, the standard deviation of a count is 2.8 people (pure,
     Laplace). With Gaussian noise at delta 1e-6 it is 6.0. The smaller of the two is used. It does

@@ -248,8 +248,8 @@ class PrefixSums(LinearMechanism):
     and 128 symbols). The error after decoding matters more. Smooth rows raise the error of
     unbiased sums and lower that of smooth estimates, and more so with more noise. They were
     measured at 256 symbols, on rough and smooth densities and with atoms. Spending half of the
-    budget multiplies the root mean square error of the best linear answer by 0.90, where the noise
-    is 3.6% of the people. Where it is 0.004% of them, the factor is 0.97, and at worst 1.05.
+    budget multiplies the root mean square error of the best linear answer by 0.90 at noise of 3.6%
+    of the people. At noise of 0.004% of them, the factor is 0.97, and at worst 1.05.
 
     **Cost.** Time O(symbols^2) for the exact answers, with at most 2^14 bins. The release has one
     number for each symbol, and 24 more with smooth rows.

@@ -62,8 +62,8 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
     On an interval the CDF is linear within bins and has steps at atoms. On whole numbers it has
     steps. Categories have only shares. If the domain has a missing category, `cdf`, `quantile`,
-    `mean` and `variance` refer to those whose value is present, and ``share(None)`` is the share
-    of the rest. The field `mass` refers to all people. So does :meth:`share`, unless you pass
+    `mean` and `variance` refer to those whose value is present. ``share(None)`` is the share of
+    the rest. The field `mass` refers to all people. So does :meth:`share`, unless you pass
     ``among="present"``.
 
     Parameters

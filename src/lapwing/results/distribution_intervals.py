@@ -115,9 +115,9 @@ class DistributionIntervals:
         """Return the confidence band of the CDF, or of the shares of categories.
 
         It is a credible band if the estimate is a posterior. If values outside are counted, its
-        first point is `low`. People who have exactly `low` are in the first bin. So the band there
-        extends from the share below `low` to the share up to the end of the first bin, unless
-        `low` is an atom.
+        first point is `low`. People who have exactly `low` are in the first bin. So at `low` the
+        band extends from the share below it to that up to the first bin's end, unless `low` is an
+        atom.
 
         Parameters
         ----------

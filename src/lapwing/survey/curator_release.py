@@ -61,9 +61,9 @@ def release(
         array may be empty.
     domain : Interval, Integers or Categories
         Domain of the values. It is public: its bounds or labels must not come from the data. Leave
-        it out for ExactCounts. An interval without bins gets bins of a round width, which depends
-        only on the privacy parameters: 128 to 512 bins, or 512 to 2048 from epsilon 2 on. By
-        segment at pure epsilon it gets 32 to 128 bins. `Publication.note` states the choice.
+        it out for ExactCounts. An interval without bins gets bins of a round width: 128 to 512
+        bins, or 512 to 2048 from epsilon 2 on. This choice depends only on the privacy parameters.
+        By segment at pure epsilon it gets 32 to 128 bins. `Publication.note` states the choice.
     neighbors : {"replace-one", "add-or-remove-one"}
         Protected change. "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
@@ -121,9 +121,9 @@ def release(
     Warns
     -----
     RowsWarning
-        Before anything is paid for, with 100 values or more, when more than half are missing,
-        unreadable or outside the range, or more than 1% are unreadable. It contains exact counts,
-        for your eyes only.
+        With 100 values or more, when more than half are missing, unreadable or outside the range,
+        or more than 1% are unreadable. It comes before anything is paid for. It contains exact
+        counts, for your eyes only.
     PrivacyWarning
         Before anything is paid for, when epsilon is above 4 or delta is above 1e-3. Also when
         delta is at least 1/n, if the number n of people is public.

@@ -114,8 +114,8 @@ def decode_series(
         When there are no weeks, a week is not such a pair, or weeks or names are out of order.
         Also when reports are memoized, and so show no changes.
     UnsupportedChannelError
-        For numbers on more than 1024 bins, for more weeks than fit in memory (512 at 512 symbols),
-        or for a release that is not linear.
+        For numbers on more than 1024 bins, or more weeks than fit in memory (512 at 512 symbols).
+        Also for a release that is not linear.
 
     Notes
     -----
@@ -136,9 +136,9 @@ def decode_series(
     decoded separately, without intervals, if the reports do not determine all shares.
 
     **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes. For 36 weeks it
-    takes 2 s with 64 bins, 4 s with 256 and 25 s with 1024, and about five times as long with
-    ``smooth=False``. Labels: O(weeks * labels). If the channel is inverted as a matrix (up to 512
-    labels), each week costs O(labels^3).
+    takes 2 s with 64 bins, 4 s with 256 and 25 s with 1024. With ``smooth=False`` it takes about
+    five times as long. Labels: O(weeks * labels). If the channel is inverted as a matrix (up to
+    512 labels), each week costs O(labels^3).
 
     Examples
     --------

@@ -324,8 +324,8 @@ class Watch(Declared, FromFields, Stored):
         Returns
         -------
         int
-            The larger of the numbers for two shapes of change: people who move from the left to
-            the right, and from both ends to the middle. It is rounded up to two digits.
+            The larger of the numbers for two shapes of change: people move from left to right, or
+            from both ends to the middle. It is rounded up to two digits.
 
         Raises
         ------

@@ -3,7 +3,7 @@
 The posterior mean has the least squared error over all categories, nearly all of which are empty.
 It shrinks the largest shares more than necessary (see :class:`Head`). A share of four standard
 deviations is moved toward the many that are noise. A share of seven is moved toward a nearby atom
-of the learned mixture, though shares there are spread evenly and the atom is an accident.
+of the learned mixture, though that atom is an accident among evenly spread shares.
 
 A distribution that is learned from four or from forty estimates follows their noise. It moves two
 unequal shares to one atom between them. So the same estimates are used to judge, in two ways,

@@ -208,7 +208,7 @@ class ExpectationMaximization(Declared):
     strength : int or "held-out"
         Averages of neighbors after each step of EMS, in 0..64. A strength of s is a binomial kernel
         of ``2 s + 1`` bins. "held-out" chooses the one of 0, 1, 2, 4, 8 and 16 that makes held-out
-        reports most likely, each fifth of the reports being held out once. Then all reports are
+        reports most likely. Each fifth of the reports is held out once. Then all reports are
         decoded with it. This costs no privacy, because it uses reports only. Default: 1.
     seed : int
         Seed of the split into fifths, so that decoding again gives the same answer. Default: 0.

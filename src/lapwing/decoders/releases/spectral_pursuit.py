@@ -370,9 +370,9 @@ class SpectralPursuit(Declared):
 
     **Cost.** O(cells^3), and O(bins log bins) for each cell: 0.2 s from 256 to 1024 bins, 0.3 s at
     4096, and 1 s at 16,383. Up to 384 bins the band takes almost no time. Above that, it takes
-    O(bins^3) up to 4,196 bins and O(bins) beyond. With the band, a decode takes 0.4 s at 1024
-    bins, 3 s and 0.5 GB at 4096, and 1.5 s and 0.4 GB at 16,383. Where hardly any noise is left
-    (ten million people at epsilon 16) the estimate takes up to 2 s at 4096.
+    O(bins^3) up to 4,196 bins and O(bins) beyond. With it a decode takes 0.4 s at 1024 bins, 3 s
+    and 0.5 GB at 4096, and 1.5 s and 0.4 GB at 16,383. Where hardly any noise is left (ten million
+    people at epsilon 16) the estimate takes up to 2 s at 4096.
 
     The release's likelihood is exact. Above 384 bins the prior is learned for 256 cells, whose
     masses are spread as in step pursuit. The people's distribution and its band are computed for
