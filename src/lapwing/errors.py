@@ -196,7 +196,7 @@ class TornFileError(FormatError):
     block : int
         Number of the damaged block, from 1.
     intact : int
-        Reports in the blocks before it, all of which passed their checksums.
+        Number of reports in the blocks before it, all of which passed their checksums.
     """
 
     def __init__(self, message: str, *, path: Path, block: int, intact: int) -> None:
@@ -307,7 +307,7 @@ class RowsWarning(LapwingWarning):
 
 
 class WeakAnswerWarning(LapwingWarning):
-    """There are too few reports for the answer to say much about the data."""
+    """There are too few reports for the answer to reveal much about the data."""
 
 
 def callers_level() -> int:

@@ -38,7 +38,7 @@ def register(made: Made) -> Made:
     Parameters
     ----------
     made : class
-        Frozen dataclass with all that its protocol asks for.
+        Frozen dataclass with everything that its protocol requires.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def register(made: Made) -> Made:
     Raises
     ------
     ArgumentError
-        When it is none of the three, lacks an attribute, or has the name of another.
+        When it is none of the three, lacks an attribute, or has the name of another class.
     """
     table = _kind_of(made)
     if table is None or not isinstance(made, type):
@@ -104,7 +104,7 @@ def load() -> list[str]:
     Warns
     -----
     LapwingWarning
-        For each class that cannot be loaded. The others are loaded all the same.
+        For each class that cannot be loaded. The others are still loaded.
     """
     loaded, failed = [], []
     installed = entry_points()

@@ -131,8 +131,7 @@ class Survey(Stored):
         next to the values, and is part of the text. Dates, times and labels have none.
     questions : sequence of Question or str, optional
         Questions from :mod:`lapwing.questions` for the result. A recommendation brings its own.
-        They do not change reports, so they are not part of :attr:`fingerprint`. Default: the whole
-        curve.
+        They change no report, so they are not in :attr:`fingerprint`. Default: the whole curve.
 
     Notes
     -----
@@ -355,10 +354,9 @@ class Survey(Stored):
         Returns
         -------
         CountTally or TallyLog, or GroupTallies
-            Tally, marked as this survey's. GroupTallies is a mapping from each segment to its
-            tally, in alphabetical order with "other" last. The tallies add up to that of all
-            reports. Compare two decoded segments with ``Distribution.difference(...,
-            people="different")``.
+            Tally, marked as this survey's. GroupTallies maps each segment to its tally, in
+            alphabetical order, "other" last. The tallies add up to that of all reports. Compare
+            two decoded segments with ``Distribution.difference(..., people="different")``.
 
         Raises
         ------
@@ -366,16 +364,15 @@ class Survey(Stored):
             When reports are from another survey or randomizer, or when a report or a count is
             impossible. Nothing is counted.
         ArgumentError
-            When the number of labels or counts differs from that of reports, or there are more
-            than 100,000 different labels. Also when the minimum is not positive, or is given
-            without `by`.
+            When there are not as many labels or counts as reports, or over 100,000 different
+            labels. Also when the minimum is not positive, or is given without `by`.
         TallyError
             When the counts add up to more than 2^53 - 1 or, for a survey that stores reports, to
             more than 2^31.
 
         Notes
         -----
-        **Privacy.** Segment labels are public: they are sent along with the reports, unencrypted.
+        **Privacy.** Segment labels are public: they are sent along with the reports, unprotected.
         Each person sends one report in one segment, so the guarantee is that of the report.
 
         Examples
@@ -467,9 +464,8 @@ class Survey(Stored):
         bins : int, optional
             Number of bins at which to decode instead, which must divide the grid of a square wave.
         progress : callable, optional
-            Function called during a scan of all values (:class:`ExhaustiveScan`), with the number
-            of steps done and the total. All other decoders take seconds at most and do not call
-            it.
+            Called during a scan of all values (:class:`ExhaustiveScan`), with the number of steps
+            done and the total. All other decoders take seconds at most and do not call it.
 
         Returns
         -------
@@ -481,8 +477,7 @@ class Survey(Stored):
         MismatchError, UnsupportedChannelError, TallyError
             When tally, decoder and survey do not fit together, or nobody reported.
         ArgumentError
-            When `decoder` is not a decoder, or a decoder from another package returns an invalid
-            answer.
+            When `decoder` is not a decoder, or one from another package returns no valid answer.
 
         Warns
         -----
@@ -581,9 +576,8 @@ class Survey(Stored):
 
         The default mixture of :class:`lapwing.MultiscaleWave` suits any column. If the first answer
         is smooth, fewer of the next people are asked about fine bins. If it shows single values
-        that many people have, more are asked about fine bins. Domain, epsilon and questions stay
-        the same, and so do the cells of the questions. Decode both epochs with
-        :func:`lapwing.decode_together`.
+        that many people have, more are asked. Domain, epsilon, questions and the cells of the
+        questions stay the same. Decode both epochs with :func:`lapwing.decode_together`.
 
         Parameters
         ----------

@@ -250,18 +250,17 @@ class CountTally(Tally):
     blocks : sequence of numpy.ndarray
         Counts of the outputs, int64 [outputs], for each block of the channel. Not negative.
     reports : sequence of int
-        Number of reports of each block.
+        Number of reports in each block.
     fingerprint : str
         Fingerprint of the randomizer whose reports were counted, 64 hex digits.
     survey : str, optional
         Fingerprint of the survey that collected them. Two surveys may share a randomizer, and their
         tallies must not be merged. Default: none.
     standing : {"seeded", "simulated"}, optional
-        That reports in it were drawn from a seed or simulated, so they are not private. Default:
+        Whether reports in it were drawn from a seed or simulated, and so are not private. Default:
         None.
     ids : frozenset of str, optional
-        Random identifiers of the files that are in it. They take no part in comparisons. Default:
-        none.
+        Random identifiers of the files that are in it. Comparisons ignore them. Default: none.
 
     Notes
     -----
@@ -393,7 +392,7 @@ class CountTally(Tally):
         Raises
         ------
         FormatError
-            When it is not a tally, of an unknown version or damaged.
+            When it is not a tally, has an unknown version or is damaged.
         """
         fingerprint, survey, ids = _opened(document, kind=cls.kind, keys={"blocks"})
         blocks, reports = document["blocks"], document["reports"]
@@ -430,7 +429,7 @@ class TallyLog(Tally):
     ----------
     runs : sequence of numpy.ndarray
         Stored reports as little-endian numbers, uint64, in one-dimensional arrays. Any order and
-        any division is allowed.
+        any division are allowed.
     width : int
         Bytes of a report, in 1..8.
     fingerprint : str
@@ -438,10 +437,9 @@ class TallyLog(Tally):
     survey : str, optional
         Fingerprint of the survey that collected them. Default: none.
     standing : {"seeded", "simulated"}, optional
-        As of :class:`CountTally`. Default: None.
+        As in :class:`CountTally`. Default: None.
     ids : frozenset of str, optional
-        Random identifiers of the files that are in it. They take no part in comparisons. Default:
-        none.
+        Random identifiers of the files that are in it. Comparisons ignore them. Default: none.
 
     Notes
     -----
@@ -450,7 +448,7 @@ class TallyLog(Tally):
     **Accuracy.** Adding is exact and associative. Shards, restarts and any order give identical
     bytes.
 
-    **Cost.** A sum takes over the runs of both tallies, and moves none of their reports. Runs are
+    **Cost.** A sum reuses the runs of both tallies, and moves none of their reports. Runs are
     joined and sorted when they are first read, so adding many batches costs one sort.
 
     Examples
@@ -518,7 +516,7 @@ class TallyLog(Tally):
 
     @property
     def reports(self) -> tuple[int]:
-        """Number of reports, of the one block."""
+        """Number of reports in the single block."""
         return (self.total,)
 
     def __add__(self, other: Tally) -> Self:
@@ -585,7 +583,7 @@ class TallyLog(Tally):
         survey : str or None
             Fingerprint of the survey, if known.
         standing : {"seeded", "simulated"}, optional
-            Of the reports. Default: None.
+            Standing of the reports. Default: None.
 
         Returns
         -------
@@ -625,7 +623,7 @@ class TallyLog(Tally):
         Raises
         ------
         FormatError
-            When it is not a log, of an unknown version or damaged.
+            When it is not a log, has an unknown version or is damaged.
         """
         fingerprint, survey, ids = _opened(document, kind=cls.kind, keys={"width", "records"})
         total, width, text = document["reports"], document["width"], document["records"]
