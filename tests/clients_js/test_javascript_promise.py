@@ -56,7 +56,7 @@ def test_one_unit_of_2_to_the_minus_64_too_much_is_refused_by_the_proof() -> Non
     }
     for name, answer in _read(surveys).items():
         assert answer["error"] == "PrivacyError", name
-        assert "do not answer it" in answer["message"]
+        assert "Do not answer it" in answer["message"]
 
 
 def test_a_collector_cannot_state_1_and_send_the_thresholds_of_2() -> None:
@@ -67,8 +67,8 @@ def test_a_collector_cannot_state_1_and_send_the_thresholds_of_2() -> None:
     }
     for name, answer in _read(surveys).items():
         assert answer["error"] == "PrivacyError", name
-        # It says what the thresholds keep, which is the looser promise.
-        assert "epsilon of 1, these keep 2.000" in answer["message"], name
+        # It says what the thresholds allow, which is the looser promise.
+        assert "epsilon of 1, but these allow 2.000" in answer["message"], name
 
 
 def _one_less(document: dict[str, Any]) -> None:

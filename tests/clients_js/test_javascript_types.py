@@ -124,7 +124,7 @@ def test_the_page_names_what_there_is_and_what_there_is_not() -> None:
     registry = SOURCES[CLIENT / "lapwing" / "registry.mjs"]
     table = registry.partition("const RANDOMIZERS = ")[2].partition("\n});")[0]
     has = set(re.findall(r'^  "?([a-z-]+)"?:', table, re.MULTILINE))
-    assert len(has) == 15
+    assert len(has) == 16
     for name in has | ELSEWHERE:
         assert f"`{name}`" in PAGE, name
     elsewhere = registry.partition("const ELSEWHERE = [")[2].partition("]")[0]

@@ -53,6 +53,7 @@ async def page_of(here: Site, survey: lw.Survey) -> str:
     return answer.text
 
 
+@pytest.mark.filterwarnings("ignore:.*are outside the range:lapwing.errors.LimitedWarning")
 def test_a_survey_answers_its_questions_and_others(tmp_path: Path, settings: Settings) -> None:
     """On either kind of database, with the numbers of the library."""
 

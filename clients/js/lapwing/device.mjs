@@ -146,7 +146,7 @@ export class Device {
   /**
    * Randomize a value for an epoch, charge it and keep the bytes; they wait to be sent.
    *
-   * When called again for the epoch, it returns the first answer, whatever the value is now. An upload
+   * A second call for an epoch returns the first answer, whatever the value is now. An upload
    * token is then stored with the report that waits, instead of an earlier one. In a survey
    * with memoized reports, the first report is permanent, and later epochs cost nothing.
    * The name of the survey and its notice are kept with the answer, as the person saw them. An
@@ -156,9 +156,7 @@ export class Device {
    */
   async answer(survey, value, { epoch, segment, uploadToken, text } = {}) {
     if (typeof epoch !== "string" || !EPOCH.test(epoch)) {
-      throw new ArgumentError(
-        "the name of an epoch must be 1 to 64 of the characters a-z, 0-9, period and hyphen",
-      );
+      throw new ArgumentError("an epoch's name must be 1 to 64 of a-z, 0-9, period and hyphen");
     }
     if (uploadToken !== undefined && uploadToken !== null) requireToken(uploadToken);
     requireModest(survey, this.#epsilonCap);

@@ -168,7 +168,7 @@ function isFloat(holder, key, path) {
     return ends ? holder.class === "interval" : ["atoms", "edges"].includes(third);
   }
   if (second === "components") return path.length < 4 && key !== "0"; // first bins are whole
-  return second === undefined && key === "width";
+  return second === undefined && ["width", "share"].includes(key);
 }
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
