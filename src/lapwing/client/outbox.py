@@ -235,12 +235,14 @@ def insert(
         When they have arrived, their key is overwritten, and nothing that follows from them is
         kept.
     epoch: Name of its epoch.
-    text: Fingerprint of the text that the batch's people were asked. id: Random identifier. days:
-    Days that it waits at least. last: Seconds since 1970 until which it waits. Default: so many
-    days from now. first: Number of reports of the group before it. Default: 0. pile: Name of the
-    batch group that it is a part of. Default: empty, for a device's own answers. collector:
-    Address of the only collector that gets it. Default: any. token: Token of its sender. Default:
-    none.
+    text: Fingerprint of the text that its people were asked.
+    id: Random identifier.
+    days: Days that it waits at least.
+    last: Seconds since 1970 until which it waits. Default: `days` from now.
+    first: Number of reports of the group before it. Default: 0.
+    pile: Name of the batch group that it is a part of. Default: empty, for a device's own answers.
+    collector: Address of the only collector that gets it. Default: any.
+    token: Token of its sender. Default: none.
     """
     last = last_second(days) if last is None else last
     said = (id, batch.survey, epoch, text, pile, first, batch.reports, days, last)
