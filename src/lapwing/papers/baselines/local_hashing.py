@@ -302,8 +302,8 @@ class LocalHashing(TwoLevel):
 
         With a pool it is as for every two-level randomizer. The offset then chooses the hash, and
         far from the value also the reported number. Without a pool the first word is near if it is
-        below T, and otherwise far. The next words give the offset: below 1 if near, and below ``g
-        - 1`` if far. The last word is the seed.
+        below T, and otherwise far. The next words give the offset: below 1 if near, and below
+        ``g - 1`` if far. The last word is the seed.
         """
         if self.hashes is not None:
             return super().from_words(value, words)
