@@ -209,7 +209,7 @@ def test_a_survey_comes_with_its_epoch_or_not_at_all(store: Store) -> None:
         store.add_epoch(stored, StoredEpoch("w1", "open", opens=1), now=1)
     assert store.surveys() == []
     store.add_survey(replace(stored, state="retired"))
-    with pytest.raises(ArgumentError, match="retired cannot be published"):
+    with pytest.raises(ArgumentError, match="retired cannot become published"):
         store.add_epoch(stored, StoredEpoch("w3", "open", opens=1), now=1)
     assert store.epochs(FP) == []
 
