@@ -231,7 +231,7 @@ class Survey(Stored):
         if self.measured_in is not None and not (domain.ordered and domain.unit == "number"):
             raise ArgumentError(
                 "measured_in",
-                "is the unit of plain numbers",
+                "applies only to plain numbers",
                 advice="Leave it out for dates, times and labels",
             )
 

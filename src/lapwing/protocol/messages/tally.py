@@ -314,8 +314,8 @@ class CountTally(Tally):
         reports = tuple(int(number) for number in self.reports)
         if len(blocks) != len(reports) or not blocks:
             raise TallyError(
-                f"a tally needs a number of reports for each of its {len(blocks)} blocks, "
-                f"got {len(reports)}"
+                f"a tally needs at least one block, and one report count for each block, got "
+                f"{len(blocks)} blocks and {len(reports)} report counts"
             )
         for counts, number in zip(blocks, reports, strict=True):
             if counts.ndim != 1 or counts.size == 0:
@@ -532,7 +532,7 @@ class TallyLog(Tally):
         if not isinstance(other, TallyLog):
             raise MismatchError(_TWO_KINDS)
         if self.width != other.width:
-            raise MismatchError("logs can be merged only when their reports have one width")
+            raise MismatchError("logs can be merged only if their reports have the same width")
         few, many = sorted((self.runs, other.runs), key=len)
         runs = _SharedRuns.of(many).extended(few)
         ids, standing = self._ids_with(other), weakest_standing(self.standing, other.standing)
