@@ -94,7 +94,7 @@ def test_labels_say_the_error_of_each_share(done: Program, tmp_path: Path) -> No
     ("options", "said"),
     [
         (("--ask", "shar above 3"), "did you mean share"),
-        (("--ask", "share above 33", "--bins", "10"), "the nearest are 30 and 40"),
+        (("--ask", "share above 33", "--bins", "10"), "The nearest are 30 and 40"),
         (("--ask", "mean", "--randomizer", "square-wave", "--bins", "64"), "--ask goes with"),
     ],
 )

@@ -223,10 +223,10 @@ class TestDryRun:
         done("new", "--domain-only", *("--low", 0, "--high", 100), "--bins", 1024, "-o", domain[1])
         asked = (*domain, "--epsilon", "1", "--neighbors", "replace-one", "--dry-run")
         said = " ".join(done("release", "nothing.csv", *asked, "40").out.split())
-        assert "Next: sum-tree" in said and "1,000 to 1,000,000 people" in said
+        assert "Next best: sum-tree" in said and "1,000 to 1,000,000 people" in said
         assert "--mechanism histogram-query --set bins=8" in said
         named = ("--mechanism", "histogram-query", "--set", "bins=8")
-        assert "Next:" not in done("release", "nothing.csv", *asked, "40", *named).out
+        assert "Next best" not in done("release", "nothing.csv", *asked, "40", *named).out
         assert "--set" not in done("release", "nothing.csv", *asked, "10000").out
         choice = done("release", "nothing.csv", *asked, "10000", "--json").document["choice"]
         assert choice["mechanism"]["class"] == "sum-tree" and choice["people"][0] == 1000

@@ -57,7 +57,7 @@ def test_a_survey_is_named_by_the_start_of_its_fingerprint(
     assert told["survey"] == SURVEY.fingerprint
     for wrong in ("", "zz", SURVEY.fingerprint + "0"):
         refused = lapwing("collector", "export", wrong, "-o", "other.lwx")
-        assert refused.code == 2 and "There are 0" in refused.complaint
+        assert refused.code == 2 and "but 0 do" in refused.complaint
     assert "other.lwx" not in listing(database.parent)
     again = lapwing("collector", "import", "survey.lwx")
     assert again.code == 2 and "already" in again.complaint

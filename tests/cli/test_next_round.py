@@ -73,7 +73,7 @@ def test_a_round_is_drawn_once(rounds: Path, done: Program, lapwing: Program) ->
 @pytest.mark.parametrize(
     ("arguments", "says", "code"),
     [
-        (("one.json", "0.lws"), "name 2 files of exact counts", 2),
+        (("one.json", "0.lws"), "give 2 files of exact counts", 2),
         (("one.json", "0.lws", "1.csv"), "lapwing count", 2),
         (("one.json", "1.lws", "0.lws"), "in order", 4),
         (("0.lws", "0.lws", "1.lws"), "", 4),

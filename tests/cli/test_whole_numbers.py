@@ -109,7 +109,7 @@ def test_a_device_refuses_a_fraction_and_a_curator_rounds_it() -> None:
         domain.index([3, 3.5])
     assert counts_of([3.4, 2.6, np.nan], domain.for_curator()).tolist()[2] == 2
     for wrong in ({"circular": True}, {"unit": "time-of-day"}):
-        with pytest.raises(DomainError, match="whole is for numbers and dates on a line"):
+        with pytest.raises(DomainError, match="whole is only for numbers and dates on a line"):
             lw.Interval(0, 10, bins=10, whole=True, **wrong)  # type: ignore[call-overload]
     with pytest.raises(DomainError, match="whole must be True or False"):
         lw.Interval(0, 10, bins=10, whole="yes")  # type: ignore[call-overload]

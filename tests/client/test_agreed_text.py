@@ -91,7 +91,7 @@ def test_another_text_in_a_later_epoch_needs_agreement(tmp_path: Path) -> None:
         device.answer(OTHER, "no", epoch="e2")
     with pytest.raises(MismatchError, match=f"text {TEA.text_fingerprint[:12]} was agreed to"):
         device.answer(OTHER, "no", epoch="e2", text=TEA.text_fingerprint)
-    with pytest.raises(ArgumentError, match="64 hex digits"):
+    with pytest.raises(ArgumentError, match="64 lowercase hex digits"):
         device.answer(OTHER, "no", epoch="e2", text="yes")
     assert device.ledger.spent.epsilon == 1 and len(device.batches()) == 1
     device.answer(OTHER, "no", epoch="e2", text=OTHER.text_fingerprint)

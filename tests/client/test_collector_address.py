@@ -164,9 +164,9 @@ def test_a_document_without_end_is_not_read(tmp_path: Path, collector: SmallColl
 def test_fingerprints_are_checked_before_anybody_is_asked(
     tmp_path: Path, collector: SmallCollector, fingerprint: Any
 ) -> None:
-    with pytest.raises(ArgumentError, match="64 hex digits"):
+    with pytest.raises(ArgumentError, match="64 lowercase hex digits"):
         opened(tmp_path).fetch(collector.url, fingerprint)
-    with pytest.raises(ArgumentError, match="64 hex digits"):
+    with pytest.raises(ArgumentError, match="64 lowercase hex digits"):
         CollectorAddress(collector.url).epochs(fingerprint)
     assert not collector.asked
 

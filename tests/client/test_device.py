@@ -401,7 +401,7 @@ def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "device.lapwing")
     connection.execute("PRAGMA user_version = 4")
     connection.close()
-    with pytest.raises(FormatError, match="version 1 can be read"):
+    with pytest.raises(FormatError, match="reads device files of version 1"):
         opened(tmp_path)
 
 

@@ -171,7 +171,7 @@ def test_a_person_withdraws(tmp_path: Path, collector: SmallCollector) -> None:
         (COLORS, None, f"survey {COLORS.fingerprint[:12]}"),
         (None, "w9", "epoch 'w9'"),
         (AGE, "w9", f"epoch 'w9' in survey {AGE.fingerprint[:12]}"),
-        ("age", None, "64 hex digits"),
+        ("age", None, "64 lowercase hex digits"),
         (None, "W 9", "name of an epoch"),
     ],
 )

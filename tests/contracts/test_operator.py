@@ -156,7 +156,7 @@ def test_some_operators_say_something() -> None:
     offered = [as_operator(make()) for make in OPERATORS.values()]
     assert sum(known.compound is not None for known in offered) == 2
     assert sum(known.kernel is not None for known in offered) == 5
-    assert sum(known.on_cells is not known for known in offered) == 2
+    assert sum(known.on_cells is not known for known in offered) == 3
     shares = [known.separate_shares(np.ones(known.shape[0]), 9) for known in offered]
     assert sum(found is not None for found in shares) == 4
 

@@ -199,5 +199,5 @@ def test_what_it_cannot_decode_is_refused() -> None:
         SpectralPrior().decode(many.channel, simulate(many, [5] * 600, rng=1))
     large = SquareWave(Interval(0, 1, bins=2**16 + 1), 1)
     people = np.ones(2**16 + 1, dtype=np.int64)
-    with pytest.raises(UnsupportedChannelError, match="65536 symbols"):
+    with pytest.raises(UnsupportedChannelError, match="65536 bins"):
         SpectralPrior().decode(large.channel, simulate(large, people, rng=1))

@@ -164,7 +164,7 @@ def test_an_analyst_signs_in_and_reads_by_keyboard_alone(place: Place) -> None:
         page.keyboard.press("s")  # south
         page.focus("form.ask button")
         page.keyboard.press("Enter")
-        page.wait_for_selector("h2:has-text('What south said in')")
+        page.wait_for_selector("h2:has-text('(south)')")
         settled(page)
         cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
         assert cookies[COOKIE]["httpOnly"] and cookies[COOKIE]["sameSite"] == "Strict"

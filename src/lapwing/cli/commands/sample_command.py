@@ -35,9 +35,7 @@ def sample(
     ],
     size: Annotated[
         int,
-        typer.Option(
-            "--size", metavar="N", help=f"How many synthetic values: {requirement(Size)}."
-        ),
+        typer.Option("--size", metavar="N", help=f"Number of values: {requirement(Size)}."),
     ],
     output: OutputFile,
     force: Force = False,
