@@ -220,11 +220,20 @@ def test_an_end_whose_rank_is_that_of_nobody_is_the_end_of_the_range(relation, m
     monkeypatch.setattr(QuantileDraws, "outward", 1)
     numbers = AskedNumbers(read("quantile 0.5"), TINY, Promise(relation, epsilon=1))
     draws, asked = QuantileDraws(numbers, LEVELS * STRENGTH), []
-    monkeypatch.setattr(
-        QuantileDraws,
-        "_together",
-        lambda self, upto, ranks, step, source: asked.append(len(ranks)) or [1] * len(ranks),
-    )
+    within = QuantileDraws._within
+
+    def counted(self, upto, ranks, step):
+        asked.append(len(ranks))
+        return within(self, upto, ranks, step)
+
+    def middle_unless_open(self, starts, stops, source):
+        ends = ((0, 0), (1, self.bins - 1))
+        opened = [(starts[i] == end).all() and (stops[i] == end + 1).all() for i, end in ends]
+        return [end if is_open else 1 for (_, end), is_open in zip(ends, opened, strict=True)] + [1]
+
+    monkeypatch.setattr(QuantileDraws, "_within", counted)
+    monkeypatch.setattr(QuantileDraws, "_apart", lambda self, tops, *_: [1] * len(tops))
+    monkeypatch.setattr(QuantileDraws, "_in_order", middle_unless_open)
     step = numbers.moved[0]
     number, whole = numbers.probabilities[0][0], numbers.probabilities[1]
     alone = Fraction(step, number)

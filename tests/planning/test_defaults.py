@@ -32,10 +32,11 @@ LABELS = {"prefix-hashing": "least-squares"}
 
 PAIRS = {
     **dict.fromkeys(RANDOMIZERS, "log-density-prior"),
+    "asked-labels": "least-squares",
     "hadamard-response": "least-squares",
     "compressive-privatization": "least-squares",
 }
-"""Those of pairs: reports of the latter two do not see each axis by itself."""
+"""Those of pairs: reports of the latter three do not see each axis by itself."""
 
 RELEASES = {
     "prefix-sums": "spectral-pursuit",

@@ -77,9 +77,9 @@ def test_other_kinds_of_noise_on_request():
     assert calibrated(approximate, UNIT).kind == "laplace"
     assert calibrated(approximate, UNIT, kind="normal").kind == "normal"
     assert calibrated(approximate, Sensitivity(1, 40)).kind == "normal"
-    with pytest.raises(PrivacyError, match="Change the parameters or the noise"):
+    with pytest.raises(PrivacyError, match="Change the parameters, or the noise"):
         calibrated(EVERY[0], UNIT, kind="normal")
-    with pytest.raises(PrivacyError, match="Change the parameters or the noise"):
+    with pytest.raises(PrivacyError, match="Change the parameters, or the noise"):
         calibrated(EVERY[3], UNIT, kind="laplace")
 
 

@@ -225,7 +225,7 @@ def test_levels_by_rule_by_number_and_by_the_symbols() -> None:
     )
     assert Wavelet(UNIT, 1, levels="bound", users=10**5).levels == 4
     assert Wavelet(UNIT, 1, levels=2, users=10**5).levels == 2
-    with pytest.warns(LapwingWarning, match="asks for 10 levels.*allow 4"):
+    with pytest.warns(LapwingWarning, match="asks for 10 levels.*allows 4"):
         capped = Wavelet(UNIT, 1, levels="paper", users=10**5)
     assert capped.levels == 4
     with warnings.catch_warnings():

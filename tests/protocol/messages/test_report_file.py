@@ -133,7 +133,7 @@ def test_a_damaged_byte_costs_its_block_alone(width: int) -> None:
             assert blocks == len(whole) - 1 and reports == people - len(whole[damaged])
             assert error is not None and (error.block, error.intact) == (damaged + 1, reports)
             if last_count:  # nothing stands behind it, and no block has been of this size
-                lost = f"reports from {firsts[damaged] + 1} on"
+                lost = f"reports from number {firsts[damaged] + 1} on"
             else:
                 lost = f"reports {firsts[damaged] + 1} to {firsts[damaged + 1]} are lost"
             assert lost in str(error), str(error)

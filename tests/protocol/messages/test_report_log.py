@@ -66,7 +66,7 @@ def test_documents_of_both_kinds_are_told_apart() -> None:
         TallyLog.from_document(counts.to_document())
     with pytest.raises(FormatError):
         CountTally.from_document(LOG.to_document())
-    with pytest.raises(FormatError, match=r"must be a tally\. It is a survey"):
+    with pytest.raises(FormatError, match=r"must be a tally, but it is a survey"):
         Tally.from_document({"format": "lapwing-survey"})
 
 

@@ -277,7 +277,7 @@ def test_two_periods_have_no_difference() -> None:
 
 def test_bad_input_is_refused() -> None:
     for lifetime in (1, "0.5"):
-        with pytest.raises(PrivacyError, match="lifetime, of all reports, must be larger"):
+        with pytest.raises(PrivacyError, match="must be larger than epsilon"):
             Rappor(Categories(5), 1, lifetime=lifetime)
     with pytest.raises(PrivacyError, match="lifetime must be greater than 0"):
         Rappor(Categories(5), 1, lifetime=25)
