@@ -1,9 +1,9 @@
 """Learn the distribution, never the data: local and central differential privacy.
 
-The README has the five-minute use. `docs/privacy/life-of-a-value.md` follows one value through
-every file.
-The public names stand in `__init__.pyi`. The file of each is read when the name is first used: who
-tallies reports does not wait for the curator's mechanisms to be read.
+The README has a five-minute introduction. `docs/privacy/life-of-a-value.md` follows one value
+through every file. The public names are listed in `__init__.pyi`. The module of each is imported
+when the name is first used, so a program that tallies reports does not wait for the curator's
+mechanisms.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
 """Checks of a dataclass's fields by their annotations, whenever an object is created.
 
-``limit: Annotated[int, From(1)] = 2000`` refuses 0, 2.5, True and "5" in one sentence. A Literal
-lists its words. NumPy's scalars become Python's. A class checks in `_settle`, after its fields,
-that several of them go together.
+``limit: Annotated[int, From(1)] = 2000`` refuses 0, 2.5, True and "5" in one sentence. For a
+Literal, the message lists the allowed words. NumPy scalars become Python's. A class checks in
+`_settle`, after its fields, that several of them are consistent.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Functions of the CDF are :func:`wasserstein`, :func:`kolmogorov_smirnov`, :func:`energy`,
 :func:`range_query_error`, :func:`mean_error`, :func:`variance_error` and :func:`decile_error`. They
 take anything that has a `cumulative`: a Distribution, a SignedEstimate, or a Cumulative itself.
-They also take raw values, in the unit of the other one. Functions of the masses are :func:`l1`,
-:func:`l2`, :func:`mean_squared_error` and :func:`kullback_leibler`. They take two mass vectors, or
-anything that has a `mass`.
+They also take raw values, in the unit of the other argument. Functions of the masses are
+:func:`l1`, :func:`l2`, :func:`mean_squared_error` and :func:`kullback_leibler`. They take two mass
+vectors, or anything that has a `mass`.
 
 Two pairs with equal l1, l2 and Kullback-Leibler divergence may be far apart in order:
 
@@ -75,7 +75,8 @@ class CurveOf(Protocol):
 def curves_of(first: CurveOf | Raw, second: CurveOf | Raw) -> tuple[Cumulative, Cumulative]:
     """Return the CDFs of both. Raw values are read in the unit of the other, and each is a step.
 
-    first, second: Two results with a `cumulative`, or raw values in the unit of the other one.
+    first, second: Two results with a `cumulative`, or raw values in the unit of the other
+    argument.
 
     Raises ArgumentError when an argument has no CDF and is no list of values.
     Raises DomainError when it is a distribution of labels, or values cannot be read.
@@ -141,14 +142,14 @@ def wasserstein(
     """Wasserstein-1 (earth mover's) distance of two distributions, in the unit of the values.
 
     It is the distance on the line, from the lower end of the domain to the upper one, even where
-    the domain is circular. Mass that moves past the end goes all the way back. With
+    the domain is circular. Mass that moves past one end must travel all the way back. With
     ``circular=True`` it is the distance on the circle [2]_, where mass takes the shorter way.
     Divide by the length of the domain to compare with papers that scale it to [0, 1].
 
     Parameters
     ----------
     first, second : Distribution, SignedEstimate, Cumulative or array_like
-        Two results with a `cumulative`, or raw values in the unit of the other one.
+        Two results with a `cumulative`, or raw values in the unit of the other argument.
     grid : int, optional
         Number of points that divide the joint range evenly. The result is then the mean of ``|F -
         G|`` over these points, on the scale [0, 1], as in papers (256). Default: None, the exact
@@ -166,9 +167,9 @@ def wasserstein(
     Raises
     ------
     ArgumentError
-        When an argument has no CDF and is no list of values.
+        When an argument has no CDF and is not a list of values.
     DomainError
-        When it is a distribution of labels, or values cannot be read.
+        When an argument is a distribution of labels, or values cannot be read.
 
     Notes
     -----
@@ -176,8 +177,8 @@ def wasserstein(
 
     **Cost.** Time O(pieces log pieces).
 
-    It is the integral form of [1]_, section 3.1. Their sum form over d bins is d times it on [0,
-    1].
+    It is the integral form of [1]_, section 3.1. Their sum form over d bins is d times the
+    distance on [0, 1].
 
     References
     ----------
@@ -258,7 +259,7 @@ def energy(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     Returns
     -------
     float
-        Distance in the root of the unit of the values, at least 0.
+        Distance in the square root of the unit of the values, at least 0.
 
     References
     ----------
@@ -291,8 +292,8 @@ def range_query_error(
     Parameters
     ----------
     width : float
-        Width of the ranges as a part of the joint range, in (0, 1]. The paper's alpha is 0.1 and
-        0.4.
+        Width of the ranges as a fraction of the joint range, in (0, 1]. The paper's alpha is 0.1
+        or 0.4.
     grid : int
         Number of points that divide the joint range. Default: 1024. Queries start where they fit.
 
@@ -338,7 +339,7 @@ def range_error_bounds(
 ) -> RangeErrorBounds | None:
     """Error bounds for all range probabilities at once, from a simultaneous band.
 
-    They bound how far ``result.probability(low, high)`` can be off. The truth need not be known.
+    They bound the error of ``result.probability(low, high)``. The truth need not be known.
 
     Parameters
     ----------
@@ -347,11 +348,11 @@ def range_error_bounds(
     level : float
         Confidence level of the simultaneous band, in (0, 1). Default: 0.95.
     width : float, optional
-        Width as a part of the domain, in (0, 1): the average is over all ranges of this width.
-        Default: None, the average over ranges both of whose ends are drawn evenly from the domain.
+        Width as a fraction of the domain, in (0, 1): the average is over all ranges of this width.
+        Default: None, the average over ranges whose ends are both drawn uniformly from the domain.
     target : {"empirical", "population"}
-        "empirical" (default): the people who reported. "population": all people they were drawn
-        from.
+        "empirical" (default): the people who reported. "population": all people from whom they
+        were drawn.
 
     Returns
     -------
@@ -380,12 +381,12 @@ def range_error_bounds(
 def mean_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     """Absolute difference of the means, in the unit of the values.
 
-    On a circle it is the shorter way between the mean directions.
+    On a circle it is the length of the shorter way between the mean directions.
 
     Returns
     -------
     float
-        Difference, at least 0. NaN on a circle where one has no mean direction.
+        Difference, at least 0. NaN on a circle where one distribution has no mean direction.
 
     Examples
     --------
@@ -415,7 +416,7 @@ def variance_error(first: CurveOf | Raw, second: CurveOf | Raw) -> float:
     Raises
     ------
     ArgumentError
-        When an argument has no CDF, or lies on a circle, which has no variance.
+        When an argument has no CDF, or lies on a circle, where the variance is not defined.
 
     Examples
     --------
@@ -437,7 +438,7 @@ def decile_error(first: CurveOf | Raw, second: CurveOf | Raw, *, start: Any = No
     Parameters
     ----------
     start : float, or a date or time
-        On a circle, and only there: point from which both are counted. Default: None.
+        Only on a circle: point from which the quantiles of both are counted. Default: None.
 
     Returns
     -------
@@ -447,7 +448,7 @@ def decile_error(first: CurveOf | Raw, second: CurveOf | Raw, *, start: Any = No
     Notes
     -----
     It is the error of [1]_, section 3.2, with another quantile: the smallest x with F(x) >= p.
-    Their arg max is empty when the first bin already holds more than p.
+    Their arg max is empty when the first bin already contains more than p.
 
     References
     ----------
@@ -490,7 +491,7 @@ def l1(first: ArrayLike | Any, second: ArrayLike | Any) -> float:
     Parameters
     ----------
     first, second : Distribution or array_like [symbols]
-        Mass vectors of one length, or results with a `mass`.
+        Mass vectors of equal length, or results with a `mass`.
 
     Returns
     -------
@@ -500,7 +501,7 @@ def l1(first: ArrayLike | Any, second: ArrayLike | Any) -> float:
     Raises
     ------
     MismatchError
-        When the masses are not of one length.
+        When the masses are not of equal length.
 
     Examples
     --------
@@ -566,7 +567,8 @@ def kullback_leibler(truth: ArrayLike | Any, estimate: ArrayLike | Any) -> float
     Returns
     -------
     float
-        Divergence in nats. Infinite where the estimate gives probability 0 to what happens.
+        Divergence in nats. Infinite where the estimate gives probability 0 to something that
+        happens.
 
     References
     ----------

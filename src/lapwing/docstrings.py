@@ -30,7 +30,7 @@ def inherits(source: Callable[..., Any]) -> Callable[[_Function], _Function]:
 
 
 class Documented:
-    """A base class whose subclasses complete the docstrings of methods that they override."""
+    """Base class that completes the docstrings of methods that its subclasses override."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Complete the docstring of every method by that of the method it overrides."""

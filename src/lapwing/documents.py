@@ -1,8 +1,8 @@
 """Documents: strict JSON, and the fingerprint of what was agreed.
 
 Every stored JSON document names its format and version. Reading is strict: an unknown key,
-class or version is refused, because a setting that one side ignores is a privacy guarantee it
-breaks. Each has one spelling: what is read must be what would be written.
+class or version is refused, because ignoring a setting could break a privacy guarantee. Each
+document has one spelling: the bytes read must be those that would be written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Built = TypeVar("Built")
 MAXIMUM_DOCUMENT_BYTES = 512 * 2**20
 
 DEEPEST = 100
-"""Most levels of a document. The text of one is never deeper than a dozen. Results nest theirs."""
+"""Most nested levels of a document. One document never needs more than a dozen, but results nest
+theirs."""
 
 LARGEST = 2**63 - 1
 """The largest whole number in a document, of either sign: the answers of a release have 64 bits."""
@@ -198,7 +199,7 @@ def opening(path: Path) -> Iterator[None]:
 
 
 class Stored(Documented):
-    """Base of classes stored as JSON: their text and their file follow from the document.
+    """Base of classes stored as JSON: the text and the file follow from the document.
 
     A class adds `to_document` and `from_document`.
     """
@@ -220,7 +221,7 @@ class Stored(Documented):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return what :meth:`to_document` wrote. FormatError when it is something else.
+        """Return the object that :meth:`to_document` wrote. FormatError when it is something else.
 
         Parameters
         ----------
@@ -241,7 +242,7 @@ class Stored(Documented):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return what :meth:`to_json` wrote. FormatError when the text is something else.
+        """Return the object that :meth:`to_json` wrote. FormatError if the text is something else.
 
         Parameters
         ----------
@@ -256,14 +257,14 @@ class Stored(Documented):
         Parameters
         ----------
         path : Path or str
-            Its folder must exist.
+            Path of the file. Its folder must exist.
         """
         with replacing(Path(path).resolve()) as stream:
             stream.write(self.to_json().encode())
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Return what is stored in a file.
+        """Return the object stored in a file.
 
         Parameters
         ----------
@@ -273,8 +274,8 @@ class Stored(Documented):
         Raises
         ------
         FormatError
-            When there is no such file, or it is damaged, of another kind or of an unknown
-            version. The message names the file.
+            When there is no such file, or it is damaged, of another kind or in an unknown version.
+            The message names the file.
         """
         path = Path(path)
         with opening(path):

@@ -31,10 +31,10 @@
     ├── RowsWarning                       many rows are missing, unreadable or outside the range
     └── WeakAnswerWarning                 the answer is mostly prior: too few reports
 
-A message says what must hold, what came, what to do. It names a position, never a raw value:
-errors travel to logs, and a value that a person holds must not. An error about an argument is also
-data: ``error.argument``, ``requirement``, ``received`` and ``advice``. So a program that has other
-names for the arguments, such as the options of a terminal, calls :meth:`LapwingError.worded`.
+A message says what is required, what was received, and what to do. It names a position, never a
+raw value, because errors end up in logs and a person's value must not. An error about an argument
+is also data: ``error.argument``, ``requirement``, ``received`` and ``advice``. So a program that
+has other names for the arguments, such as command-line options, calls :meth:`LapwingError.worded`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def kind_of(value: Any) -> str:
 
 
 INSTALL = "pip install '.[{}]'"
-"""The command that installs extras, run in a checkout: no release is on an index yet."""
+"""The command that installs extras, run in a checkout, because no release is on an index yet."""
 
 
 class LapwingError(Exception):
@@ -70,8 +70,8 @@ class LapwingError(Exception):
     Parameters
     ----------
     argument : str
-        Name of the argument that is wrong. Without a requirement, it is a whole sentence about
-        something else, and the attribute is None.
+        Name of the argument that is wrong. Without a requirement, it is instead a whole message,
+        and the attribute is None.
     requirement : str, optional
         The requirement on the argument, beginning with its verb: "must be at least 1".
     received : str, optional
@@ -119,12 +119,13 @@ class LapwingError(Exception):
             cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n\n{parameters}    "
 
     def worded(self, named: Callable[[str], str] = str) -> str:
-        """Return the sentence, with the names that a reader typed in the place of the arguments.
+        """Return the message, with the names that the user typed in place of the arguments' names.
 
         Parameters
         ----------
         named : callable
-            Returns what the reader typed for an argument. Default: the argument, as in Python.
+            Function that returns the name that the user typed for an argument. Default: the
+            argument's name in Python.
 
         Returns
         -------
@@ -195,7 +196,7 @@ class TornFileError(FormatError):
     block : int
         Number of the damaged block, from 1.
     intact : int
-        Reports in the blocks before it, all of which passed their checksums.
+        Number of reports in the blocks before it, all of which passed their checksums.
     """
 
     def __init__(self, message: str, *, path: Path, block: int, intact: int) -> None:
@@ -306,7 +307,7 @@ class RowsWarning(LapwingWarning):
 
 
 class WeakAnswerWarning(LapwingWarning):
-    """There are too few reports for the answer to say much about the data."""
+    """There are too few reports for the answer to reveal much about the data."""
 
 
 def callers_level() -> int:

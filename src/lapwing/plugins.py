@@ -1,7 +1,7 @@
-"""Classes of other packages: registered by name, or loaded from what packages offer.
+"""Classes of other packages: registered by name, or loaded from entry points.
 
-An installed package offers classes as entry points of the groups ``lapwing.randomizers``,
-``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name that the class has.
+An installed package offers classes as entry points in the groups ``lapwing.randomizers``,
+``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name of the class.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def register(made: Made) -> Made:
     Parameters
     ----------
     made : class
-        Frozen dataclass with all that its protocol asks for.
+        Frozen dataclass with everything that its protocol requires.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def register(made: Made) -> Made:
     Raises
     ------
     ArgumentError
-        When it is none of the three, lacks an attribute, or has the name of another.
+        When it is none of the three, lacks an attribute, or has the name of another class.
     """
     table = _kind_of(made)
     if table is None or not isinstance(made, type):
@@ -93,8 +93,8 @@ def packages_of_others() -> set[str]:
 def load() -> list[str]:
     """Register the classes that installed packages offer, and return their names.
 
-    An installed package offers classes as entry points of the groups ``lapwing.randomizers``,
-    ``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name that the class has.
+    An installed package offers classes as entry points in the groups ``lapwing.randomizers``,
+    ``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name of the class.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def load() -> list[str]:
     Warns
     -----
     LapwingWarning
-        For each class that cannot be loaded. The others are loaded all the same.
+        For each class that cannot be loaded. The others are still loaded.
     """
     loaded, failed = [], []
     installed = entry_points()

@@ -2,7 +2,7 @@
 
 A question is a value. :func:`lapwing.recommend` takes a list of them and chooses the design that
 answers them best. :meth:`lapwing.Distribution.answer` answers one, with its interval. Each has a
-string and a JSON form, and :func:`read` reads both:
+string form and a JSON form, and :func:`read` reads both:
 
 =========================================  ==========================================
 string                                     question
@@ -51,7 +51,7 @@ from lapwing.protocol.domains.units import to_text
 __all__ = ["Curve", "Histogram", "Mean", "Quantile", "Share", "read"]
 
 MOST_CELLS = 4096
-"""Cells of a histogram."""
+"""Most cells of a histogram."""
 
 MISSING = "(missing)"
 """The name of missing values in a table of shares."""
@@ -126,18 +126,19 @@ class Share(_Asked):
     above : number, date, time or str, optional
         The values are greater than this.
     at_least : number, date, time or str, optional
-        The values are this or greater.
+        The values are at least this.
     at_most : number, date, time or str, optional
-        The values are this or less. A date is a whole day.
+        The values are at most this. A date means the whole day.
     below : number, date, time or str, optional
         The values are less than this.
     label : str or int, optional
-        A label, a whole number, or a value whose bin is meant. "missing" means missing values.
+        A label, a whole number, or a value that identifies its bin. "missing" means missing
+        values.
 
     Notes
     -----
-    The share is of the people whose value is present, as all answers of the distribution function.
-    Only that of missing values is of all people.
+    The share refers to the people whose value is present, as in all answers from the distribution
+    function. Only the share of missing values refers to all people.
 
     Examples
     --------
@@ -196,7 +197,7 @@ class Share(_Asked):
         return "both" if self.at_most else "left"
 
     def ranges(self, domain: Domain) -> list[list[Span]]:
-        """Return the one range that is asked, as spans on the line.
+        """Return the requested range, as spans on the line.
 
         Parameters
         ----------
@@ -206,7 +207,7 @@ class Share(_Asked):
         Returns
         -------
         list of list
-            One range: one span, or two where it goes round a circle.
+            One range: one span, or two if it wraps around a circle.
 
         Raises
         ------
@@ -261,13 +262,13 @@ class Share(_Asked):
 
 @dataclass(frozen=True, init=False, repr=False)
 class Histogram(_Asked):
-    """The shares of cells with edges of your own, or of equal cells.
+    """The shares of cells with your own edges, or of equal cells.
 
     Parameters
     ----------
     edges : sequence, optional
-        Edges of the cells, at least two and increasing, in the unit of the values. Each cell holds
-        the end that the bins hold.
+        Edges of the cells, at least two and increasing, in the unit of the values. Each cell
+        includes the same end as the bins.
     bins : int, optional
         Number of equal cells from `low` to `high` of the domain, in 2..4096. Give this or `edges`.
 
@@ -304,7 +305,7 @@ class Histogram(_Asked):
         object.__setattr__(self, "bins", bins)
 
     def places(self, domain: Domain) -> list[Any]:
-        """Return all edges, in the unit of the values as ranges take them.
+        """Return all edges, in the unit of the values, in the form that ranges take.
 
         Parameters
         ----------
@@ -378,8 +379,8 @@ class Histogram(_Asked):
     def cells(self, domain: Domain) -> list[tuple[Any, Any]]:
         """Return the ends of each cell, None for an open one.
 
-        A cell that begins at `low` or ends at `high` of the domain has the values of the bin there.
-        That includes values exactly at this end, and outside values moved to it (clipped).
+        A cell that begins at the domain's `low` or ends at its `high` has the values of the bin
+        there. They include values exactly at this end, and outside values moved to it (clipped).
 
         Parameters
         ----------
@@ -499,7 +500,7 @@ class Quantile(_Asked):
 
 @dataclass(frozen=True)
 class Curve(_Asked):
-    """The whole distribution function. It is what a survey without questions asks.
+    """The whole distribution function, which a survey without questions asks for.
 
     Examples
     --------
@@ -521,7 +522,7 @@ _END = re.compile(r"(?:^|\s+)(above|at[- ]least|at[- ]most|below)\s+")
 
 
 def read(written: Any) -> Question:
-    """Return the question of a string, of a JSON object, or a question as it is.
+    """Return the question in a string or a JSON object, or a question unchanged.
 
     Parameters
     ----------
@@ -536,9 +537,9 @@ def read(written: Any) -> Question:
     Raises
     ------
     ArgumentError
-        When a string is no question. The message has an example.
+        When a string is not a question. The message has an example.
     FormatError
-        When a JSON object is none.
+        When a JSON object is not a question.
 
     Examples
     --------

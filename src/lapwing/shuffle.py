@@ -1,4 +1,4 @@
-"""The shuffle model by its short name. :mod:`lapwing.privacy.shuffle_amplification` explains it."""
+"""The shuffle model by a short name. :mod:`lapwing.privacy.shuffle_amplification` explains it."""
 
 from lapwing.privacy.shuffle_amplification import (
     amplified,

@@ -1,8 +1,9 @@
 """JSON documents of dataclasses, derived from the annotations of their fields.
 
 A class states its format once. A field is a plain value, an object of such a class, or a list of
-either. A marker such as :class:`Coded` is for what JSON cannot hold. A field whose metadata has
-"absent" is left out where it has that value, and one whose metadata is UNSTORED always.
+either. A marker such as :class:`Coded` is for values that JSON cannot represent. A field whose
+metadata has "absent" is left out if it has that value, and one whose metadata is UNSTORED is
+always left out.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ UNUSED = "Do not use this document"
 """What to do with a damaged document."""
 
 Sizes = dict[str, int]
-"""Sizes that the document around a part and the arrays before it state, by their names."""
+"""Sizes stated by the document around a part and by earlier arrays, by their names."""
 
 Read = Callable[[Any, str, Sizes], Any]
-"""Takes what JSON holds, the place of it in words, and sizes."""
+"""Takes a JSON value, its place in words, and sizes."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class StoredArray:
 _NUMBERS = {int, float}
 
 UNSAID: Mapping[str, Any] = types.MappingProxyType({"absent": None})
-"""Metadata of a field that a document leaves out where it is None."""
+"""Metadata of a field that a document leaves out if it is None."""
 
 UNSTORED: Mapping[str, Any] = types.MappingProxyType({"stored": False})
 """Metadata of a field that no document has."""
@@ -174,19 +175,19 @@ class FromFields:
 
     @classmethod
     def from_document(cls, document: Any, **sizes: int) -> Self:
-        """Return what :meth:`to_document` wrote.
+        """Return the object that :meth:`to_document` wrote.
 
         Parameters
         ----------
         document : dict
             JSON object that :meth:`to_document` returned.
         **sizes : int
-            Sizes that the document around it states, for a part of one.
+            For a part of a document, sizes that the document around it states.
 
         Raises
         ------
         FormatError
-            When it is something else, is damaged or has an unknown version.
+            When the document is something else, is damaged or has an unknown version.
         """
         own: Any = cls
         fields, head = _fields(own), set[str]()

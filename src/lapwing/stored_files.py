@@ -1,8 +1,8 @@
 """Reads any stored file by the format that it states.
 
-A document says its format, and a binary file begins with a mark of its own. Nothing that a file
-names is imported: the tables here say which class reads which format. Of files that may be large
-or that belong to a running program there is a description instead.
+A document states its format, and a binary file begins with its own mark. Nothing that a file names
+is imported: the tables here determine which class reads which format. For files that may be large,
+or that belong to a running program, a description is returned instead.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class CollectorExport:
 
 
 def load(path: Path | str) -> Any:
-    """Return what is stored in a file, of whatever kind it is.
+    """Return the object stored in a file of any kind.
 
     Parameters
     ----------
@@ -114,15 +114,15 @@ def load(path: Path | str) -> Any:
     object
         A Survey, Domain, Reports, Tally, GroupTallies, Release, QuestionRelease, Distribution,
         JointDistribution, HeavyHitters, Series, Difference, Watch, SignedEstimate, Ledger (a
-        snapshot: paying needs :meth:`Ledger.open`) or ExactCounts. Of an unfinished job a
-        :class:`JobProgress`, and of a collector's export a :class:`CollectorExport`. Reports in a
-        table come without the labels alongside them.
+        snapshot: paying needs :meth:`Ledger.open`) or ExactCounts. An unfinished job gives a
+        :class:`JobProgress`, and a collector's export gives a :class:`CollectorExport`. Reports in
+        a table are returned without the labels alongside them.
 
     Raises
     ------
     FormatError
-        When there is no such file. When it is empty, damaged, no file of lapwing, or of a newer
-        version, and for the database of a device, which only :class:`lapwing.client.Device`
+        When there is no such file, or it is empty, damaged, not a Lapwing file, or from a newer
+        version. Also for the database of a device, which only :class:`lapwing.client.Device`
         opens.
 
     Examples

@@ -1,4 +1,4 @@
-"""Sums of reports: counted, or stored as they came, or by segment."""
+"""Sums of reports: counted, stored as received, or by segment."""
 
 from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog

@@ -1,7 +1,7 @@
-"""A device and its outbox: answers randomized once, paid for, and sent until they have arrived.
+"""A device and its outbox: answers are randomized once, paid for, and sent until they arrive.
 
-Imported by name, ``import lapwing.client``. Only what talks to a collector needs the extra
-"client".
+It is imported by name, ``import lapwing.client``. Only code that talks to a collector needs the
+extra "client".
 """
 
 import lazy_loader

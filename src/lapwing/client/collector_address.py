@@ -1,4 +1,4 @@
-"""A collector as a device sees it: where it is, what it asks, and what it answers to a batch."""
+"""A collector as a device sees it: its address, its surveys, and its answer to a batch."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 LARGEST_SURVEY = 2**20
-"""Bytes of a survey's document that a device reads."""
+"""Largest survey document that a device reads, in bytes."""
 
 MOST_SYMBOLS = 2**20
-"""Symbols of a survey that a device answers: with more it would need too much time and memory.
+"""Most symbols of a survey that a device answers: more would take too much time and memory.
 
-Hashing randomizers, whose cost does not grow with them, take more.
+Hashing randomizers, whose cost does not grow with the symbols, take more.
 """
 
 _LARGEST_ANSWER = 2**20
@@ -84,12 +84,12 @@ class Epoch:
     name : str
         Name of the epoch.
     state : {"planned", "open", "grace", "closed"}
-        State at the collector. In "grace" there are no new answers, but those on their way are
-        taken.
+        State at the collector. In "grace" no new answers are made, but those on their way are
+        accepted.
     opens, closes, grace_until : str, optional
-        Timestamps in RFC 3339. Default: None, where an admin opens or closes it by hand.
+        RFC 3339 timestamps. Default: None, where an admin opens or closes the epoch by hand.
     text : str, optional
-        Fingerprint of the text that people are asked in it
+        Fingerprint of the text that people are asked in the epoch
         (:attr:`lapwing.Survey.text_fingerprint`). Default: None, where the collector does not say.
 
     Examples
@@ -163,19 +163,19 @@ class CollectorAddress:
     ----------
     url : str
         ``https://...``. Plain http is for this machine only (localhost). Otherwise anybody on the
-        way could replace a survey, or see who sends what. It is kept in its one spelling: scheme
-        and host in lower case, without a default port and without slashes at its end.
+        network could replace a survey, or see who sends what. The URL is stored in its canonical
+        form: scheme and host in lower case, without a default port or trailing slashes.
     seconds : float
-        Largest duration of one request in seconds, from connecting to the last byte of the answer,
-        in (0, 86,400]. Default: 30.
+        Longest duration of one request, from connecting to the last byte of the answer, in
+        seconds, in (0, 86,400]. Default: 30.
     ca_file : Path or str, optional
-        File of the only certificate authorities that are believed, in PEM: those of your own
-        organization, for example. Default: the public ones, of the package certifi.
+        PEM file with the only certificate authorities to trust, such as those of your own
+        organization. Default: the public ones, from the package certifi.
 
     Raises
     ------
     ArgumentError
-        When it is no such address, or the file has no certificates.
+        When the URL is not such an address, or the file has no certificates.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class CollectorAddress:
 
     @classmethod
     def of(cls, collector: CollectorAddress | str) -> CollectorAddress:
-        """Return an address as it is, or that of a string.
+        """Return an address unchanged, or make one from a URL.
 
         Parameters
         ----------
@@ -217,12 +217,12 @@ class CollectorAddress:
 
     @contextmanager
     def connected(self) -> Iterator[Connection]:
-        """Open a connection that several requests share.
+        """Open a connection for several requests.
 
         Yields
         ------
         Connection
-            Connection, which is closed at the end of the block.
+            The connection, which is closed at the end of the block.
         """
         try:
             from lapwing.client.limited_sockets import Limit, connection_pool
@@ -234,13 +234,13 @@ class CollectorAddress:
             yield Connection(self, pool, limit)
 
     def survey(self, fingerprint: str) -> Survey:
-        """Return the survey of a fingerprint, verified.
+        """Return the survey with a given fingerprint, verified.
 
         Parameters
         ----------
         fingerprint : str
-            64 hex digits, from another source than this collector. It is the survey that the
-            person, or their representative, agreed to.
+            Fingerprint of the survey that the person, or their representative, agreed to: 64 hex
+            digits. It must come from a source other than this collector.
 
         Returns
         -------
@@ -252,11 +252,11 @@ class CollectorAddress:
         CollectorError
             When the collector cannot be reached or has no such survey.
         FormatError
-            When the document is no survey, or its thresholds do not keep its guarantee.
+            When the document is not a survey, or its thresholds do not meet its guarantee.
         DomainError
-            When it has more symbols than a device takes.
+            When the survey has more symbols than a device accepts.
         MismatchError
-            When it is another survey.
+            When the collector returns another survey.
         """
         check_fingerprint(fingerprint)
         with self.connected() as connection:
@@ -291,7 +291,7 @@ class CollectorAddress:
         return self.epoch_list(survey).epochs
 
     def epoch_list(self, survey: Survey | str) -> ListedEpochs:
-        """Return the epochs of a survey, and whether it takes answers of invited people only.
+        """Return the epochs of a survey, and whether only invited people may answer it.
 
         Parameters
         ----------
@@ -330,23 +330,23 @@ class CollectorAddress:
         closes: str | None = None,
         minimum: int | None = None,
     ) -> None:
-        """Publish a survey with a new epoch, which opens now: both, or neither.
+        """Publish a survey and a new epoch, which opens now: both, or neither.
 
-        A survey that the collector has keeps its terms and gets the epoch.
+        A survey that the collector already has keeps its terms and gets the new epoch.
 
         Parameters
         ----------
         survey : Survey
-            Survey to be published.
+            Survey to publish.
         epoch : str
             Name of the epoch: 1 to 64 of a-z, 0-9, "." and "-", such as "2026-w48".
         token : str
             Token of an admin.
         closes : str, optional
             End of the epoch as an RFC 3339 timestamp, such as "2026-12-06T00:00:00Z". Default:
-            None, an admin closes it by hand.
+            None, where an admin closes it by hand.
         minimum : int, optional
-            Number of reports below which nothing is shown. Default: that of the collector, 1000.
+            Number of reports below which no result is shown. Default: the collector's own, 1000.
 
         Raises
         ------
@@ -368,7 +368,7 @@ class CollectorAddress:
             raise CollectorError(f"{self.url} does not answer like a collector")
 
     def role_tokens(self, *, token: str) -> list[TokenEntry]:
-        """Return the tokens of analysts and admins, without the tokens themselves.
+        """Return the entries of the tokens of analysts and admins, without the tokens themselves.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ class CollectorAddress:
         Returns
         -------
         list of TokenEntry
-            Tokens in the collector's order.
+            Entries in the collector's order.
 
         Raises
         ------
@@ -396,19 +396,19 @@ class CollectorAddress:
         return [_checked(row, self.url) for row in rows]
 
     def revoke(self, id: str, *, token: str) -> None:
-        """Revoke a token of an analyst or admin, at once.
+        """Revoke a token of an analyst or admin immediately.
 
         Parameters
         ----------
         id : str
-            12 hex digits, as :meth:`role_tokens` lists it.
+            Identifier of the token: 12 hex digits, as :meth:`role_tokens` lists it.
         token : str
             Token of an admin.
 
         Raises
         ------
         CollectorError, ArgumentError
-            As :meth:`add_survey`, and when it is the last token of an admin.
+            As :meth:`add_survey`, and when it is the last admin token.
         """
         if not isinstance(id, str) or not _TOKEN_ID.fullmatch(id):
             raise ArgumentError(

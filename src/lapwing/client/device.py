@@ -1,4 +1,4 @@
-"""A person's device: its answers, what they cost, and what it stores until it is sent."""
+"""A person's device: its answers, their cost, and the reports that wait to be sent."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from lapwing.randomizers.categorical.rappor import Rappor
 from lapwing.survey.survey import Survey
 
 FILE = "device.lapwing"
-"""The file of a device, in the folder it is given."""
+"""Name of a device's file in its folder."""
 
 OnChange = Literal["keep", "refuse"]
 
@@ -65,7 +65,7 @@ _UPLOAD_TOKEN = re.compile(r"lwu_[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True)
 class DeviceAnswer:
-    """State of an answer, without the value.
+    """State of an answer, without its value.
 
     Parameters
     ----------
@@ -74,10 +74,10 @@ class DeviceAnswer:
     epoch : str
         Name of the epoch.
     state : {"waiting", "stored", "refused", "withdrawn", "expired"}
-        As that of :class:`OutgoingBatch`.
+        As in :class:`OutgoingBatch`.
     charged : Guarantee or None
-        Guarantee that was paid now. None when it was paid before: in this epoch, or with a memoized
-        report.
+        Guarantee that was paid for now. None when it was paid for earlier: in this epoch, or with
+        a memoized report.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class DeviceAnswer:
 
 @dataclass(frozen=True)
 class Device:
-    """Device: answers surveys for one person, and never twice for one epoch.
+    """Device: answers surveys for one person, never twice in one epoch.
 
     Use :meth:`open`. Threads and processes may share it.
 
@@ -114,26 +114,26 @@ class Device:
         Rule for a changed value in a survey with memoized reports. "keep" (default): the first
         report, or RAPPOR's first permanent round, is used again. "refuse": the answer is refused.
     keep_days : int
-        Days that an answer waits at least, in 1..3650. Default: 60.
+        Least number of days that an answer waits, in 1..3650. Default: 60.
 
     Notes
     -----
-    **Privacy.** An answer is one transaction of one file. It asks the ledger of all surveys,
-    randomizes the value, and stores the report together with its payment. Only stored reports are
-    ever sent, so nothing leaves unpaid. A report is paid once, because a second answer of the same
-    epoch finds the first. When the device stops before the transaction is on the disk, the draw was
-    seen by nobody and is lost. When it stops after that, the same bytes are sent again. Never lose
-    the file, and never replace it by an older copy.
+    **Privacy.** An answer is one transaction of one file. It asks the ledger, which covers all
+    surveys, randomizes the value, and stores the report together with its payment. Only stored
+    reports are ever sent, so nothing leaves unpaid. A report is paid for once, because a second
+    answer in the same epoch finds the first. If the device stops before the transaction is on the
+    disk, the draw is lost and nobody has seen it. If it stops after that, the same bytes are sent
+    again. Never lose the file, and never replace it with an older copy.
 
     In a survey with memoized reports, only the value of the first answer is ever read. So all
-    reports together have the loss that the ledger states, whatever the value becomes. With "refuse"
-    that holds for the reports. But a device that refused is silent, and its silence tells that the
-    value changed. To notice a change it also keeps a keyed hash of the first value. Anybody who has
-    the file can find that value. With "keep" the file does not reveal it.
+    reports together have the loss that the ledger states, however the value changes. With "refuse"
+    this is true of the reports. But a device that refused is silent, and its silence reveals that
+    the value changed. To notice a change it also keeps a keyed hash of the first value. Anybody
+    who has the file can find that value. With "keep" the file does not reveal it.
 
-    `tests/adversary/test_histories.py` goes through all pairs of histories of a device.
+    `tests/adversary/test_histories.py` checks all pairs of histories of a device.
     `tests/client/test_killed_devices.py` kills a device at every line, and compares the reports
-    that a collector received with the payments. `tests/client/test_power_cut_devices.py` cuts its
+    that a collector received with the payments. `tests/client/test_power_cut_devices.py` cuts the
     power at every sync.
 
     **Cost.** One transaction of the file for each answer.
@@ -170,7 +170,7 @@ class Device:
         on_change: OnChange = "keep",
         keep_days: int = KEEP_DAYS,
     ) -> Device:
-        """Return the device whose file is in a folder. The file is made when there is none.
+        """Return the device whose file is in a folder. The file is created if it does not exist.
 
         Parameters
         ----------
@@ -179,13 +179,13 @@ class Device:
         epsilon_cap : int, float, str, Decimal or Fraction
             Largest epsilon of one survey, in (0, 24].
         budget : Guarantee, int, float, str, Decimal or Fraction
-            Largest loss of all answers of the person together, in the local model, or its epsilon.
-            It is declared when the file is made, and cannot change.
+            Largest total loss of all of the person's answers, in the local model, or its epsilon.
+            It is declared when the file is created, and cannot change.
         on_change : {"keep", "refuse"}
             Rule for a changed value in a survey with memoized reports. Default: "keep".
         keep_days : int
-            Days that an answer made from now on waits at least, in 1..3650. Default: 60. An answer
-            that a collector does not take after them is given up.
+            Least number of days that an answer made from now on waits, in 1..3650. Default: 60. An
+            answer that no collector has taken by then is given up.
 
         Returns
         -------
@@ -195,13 +195,14 @@ class Device:
         Raises
         ------
         ArgumentError
-            When `on_change` is neither, or `keep_days` is out of range.
+            When `on_change` is neither of its two values, or `keep_days` is out of range.
         MismatchError
-            When the file was made with another budget, or the budget is not of the local model.
+            When the file was created with another budget, or the budget is not in the local model.
         FormatError
-            When the file is something else or damaged. A new one would forget what was spent.
+            When the file is not a device's file, or is damaged. A new one would forget what was
+            spent.
         DeviceError
-            When it cannot be read or written.
+            When the file cannot be read or written.
         """
         if on_change not in get_args(OnChange):
             raise ArgumentError("on_change", "must be 'keep' or 'refuse'", repr(on_change))
@@ -226,12 +227,12 @@ class Device:
 
     @property
     def ledger(self) -> Ledger:
-        """Ledger of the person: the payments for all surveys."""
+        """The person's ledger: the payments for all surveys."""
         with self.file.transaction() as connection:
             return _ledger(connection)
 
     def batches(self) -> list[OutgoingBatch]:
-        """Return every answer that was ever made, and its state.
+        """Return every answer ever made, with its state.
 
         Returns
         -------
@@ -243,38 +244,38 @@ class Device:
     def fetch(
         self, collector: CollectorAddress | str, fingerprint: str, *, text: str | None = None
     ) -> Survey:
-        """Return a survey that the person agreed to, from a collector or else from the device.
+        """Return a survey that the person agreed to, from a collector or the device's own copy.
 
         Answers to it are sent to this collector only. The device remembers the text of the survey,
-        and refuses another one until the person agrees to it.
+        and refuses another text until the person agrees to it.
 
         Parameters
         ----------
         collector : CollectorAddress or str
             Address of the collector.
         fingerprint : str
-            Fingerprint of the survey, 64 hex digits. It is the one that the person agreed to, and
-            must not come from this collector.
+            Fingerprint of the survey that the person agreed to, 64 hex digits. It must not come
+            from this collector.
         text : str, optional
             Fingerprint of the text that the person agreed to, 64 hex digits:
-            :attr:`lapwing.Survey.text_fingerprint`. Default: the text that the device remembers, or
-            any at the first time.
+            :attr:`lapwing.Survey.text_fingerprint`. Default: the text that the device remembers,
+            or any text the first time.
 
         Returns
         -------
         Survey
-            Survey with this fingerprint. It is the device's copy where the collector does not give
-            one, and where something else answers, such as a network's sign-in page.
+            Survey with this fingerprint. It is the device's copy where the collector does not
+            provide the survey, or something else answers, such as a network's sign-in page.
 
         Raises
         ------
         PrivacyError
-            When it costs more than the cap.
+            When the survey costs more than the cap.
         FormatError, MismatchError
-            When it has another text. Also when the device has no copy, and it cannot be verified
-            or is another survey.
+            When the survey has another text. Also when the device has no copy, and the collector's
+            answer cannot be verified or is another survey.
         DomainError
-            When it has more symbols than a device takes.
+            When the survey has more symbols than a device accepts.
         CollectorError
             When the collector cannot be reached or has no such survey, and the device has no copy.
         """
@@ -306,15 +307,15 @@ class Device:
     def epochs(self, collector: CollectorAddress | str, survey: Survey) -> list[Epoch]:
         """Return the epochs of a survey as the collector lists them, each with its state.
 
-        The device remembers the list for a day. Meanwhile :meth:`answer` refuses an epoch that is
-        not in it, has ended or asks another text, before anything is paid.
+        The device remembers the list for a day. During that day :meth:`answer` refuses an epoch
+        that is not listed, has ended or asks another text, before anything is paid for.
 
         Parameters
         ----------
         collector : CollectorAddress or str
             Address of the collector.
         survey : Survey
-            Survey whose epochs are asked for.
+            Survey whose epochs are listed.
 
         Raises
         ------
@@ -340,9 +341,9 @@ class Device:
     ) -> DeviceAnswer:
         """Answer a survey in an epoch, once. The stored report waits for :meth:`send`.
 
-        The notice of the survey (:attr:`lapwing.Survey.notice`) is stored with the answer. A second
-        answer of an epoch changes nothing, whatever its value, except for its upload token. It
-        returns the first answer, whose bytes are sent until they have arrived. An epoch that was
+        The notice of the survey (:attr:`lapwing.Survey.notice`) is stored with the answer. A
+        second answer in an epoch changes nothing but the upload token, whatever its value. It
+        returns the first answer, whose bytes are sent until they arrive. An epoch that was
         answered under another notice is refused. In a survey with memoized reports, the value of
         the first answer counts in every epoch. Later values are not read, unless a change is
         refused.
@@ -350,22 +351,22 @@ class Device:
         Parameters
         ----------
         survey : Survey
-            Survey to be answered.
+            Survey to answer.
         value : Any
-            Value of the person, of the survey's domain. It is secret. Of a pair of attributes it is
-            ``(800, "09:00")``, or ``{"ms": 800, "hour": "09:00"}`` by the names of the axes.
+            The person's value, in the survey's domain. It is secret. A pair of attributes is given
+            as ``(800, "09:00")``, or by the names of the axes as ``{"ms": 800, "hour": "09:00"}``.
         epoch : str
-            Name of the epoch. :meth:`epochs` says which is open. A device that has no list of the
-            last day takes any name, and its answer waits until the collector has the epoch.
+            Name of the epoch. :meth:`epochs` shows which are open. A device that has no list from
+            the last day accepts any name, and its answer waits until the collector has the epoch.
         segment : str, optional
-            Public label of the person. A label that the survey does not have is treated as no
-            label. Default: none.
+            Public label of the person. A label that the survey does not have counts as no label.
+            Default: none.
         upload_token : str, optional
-            Token of an invited person, when the collector asks for it: ``lwu_`` and 43
-            more characters. A second call stores it with the report that waits, instead of an
-            earlier one. Default: none.
+            Token of an invited person, if the collector requires one: ``lwu_`` and 43 more
+            characters. A second call stores it with the waiting report, in place of an earlier
+            token. Default: none.
         text : str, optional
-            Fingerprint of the text that the person agreed to, as of :meth:`fetch`. It is needed
+            Fingerprint of the text that the person agreed to, as in :meth:`fetch`. It is needed
             where the text is not the one that the device remembers. Default: none.
 
         Returns
@@ -376,20 +377,20 @@ class Device:
         Raises
         ------
         ArgumentError
-            When the epoch or the token is none, the collector listed no such epoch, it has ended,
-            or the survey needs a token. Also when a token comes for a report that ended without
-            being stored.
+            When the epoch or the token is malformed, the epoch is not listed or has ended, or the
+            survey needs a token. Also when a token is given for a report that ended without being
+            stored.
         DomainError
-            When the survey's domain refuses the value or has more symbols than a device takes.
+            When the survey's domain refuses the value, or has more symbols than a device accepts.
         PrivacyError
             When the survey costs more than the cap, or a changed value is refused.
         BudgetError
-            When the payment would exceed the budget of the person.
+            When the payment would exceed the person's budget.
         MismatchError
             When the text is not the one that the person agreed to, or the epoch was answered under
-            another one. Also when a memoized report answers another question or unit.
+            another text. Also when a memoized report is for another question or unit.
         DeviceError
-            When the file cannot be written. After any error, nothing was spent or stored.
+            When the file cannot be written. After any error, nothing has been spent or stored.
         """
         check_epoch_name(epoch)
         token = _checked_token(upload_token)
@@ -429,10 +430,10 @@ class Device:
         return DeviceAnswer(batch, epoch, "waiting", cost)
 
     def withdraw(self, survey: Survey | str | None = None, *, epoch: str | None = None) -> int:
-        """Withdraw answers that wait, so that they are never sent.
+        """Withdraw waiting answers, so that they are never sent.
 
         Their bytes are overwritten. Their epsilon stays spent, and their epochs stay answered. A
-        memoized report stays on the device, for epochs that are answered later.
+        memoized report stays on the device for later epochs.
 
         Parameters
         ----------
@@ -444,7 +445,8 @@ class Device:
         Returns
         -------
         int
-            Number of answers that were withdrawn. Those that were sent before cannot be.
+            Number of answers that were withdrawn. Answers that were already sent cannot be
+            withdrawn.
 
         Raises
         ------
@@ -483,16 +485,17 @@ class Device:
         collector : CollectorAddress or str
             Address of the collector.
         survey : Survey or str, optional
-            Send only the answers to this survey, or to that of this fingerprint. Default: all.
+            Send only the answers to this survey, given as a Survey or its fingerprint. Default:
+            all.
         epoch : str, optional
-            Send only the answers of this epoch. Default: all.
+            Send only the answers in this epoch. Default: all.
         patience : Patience, optional
             Attempts and pauses. Default: ``Patience()``.
 
         Returns
         -------
         SendResult
-            Numbers of batches that were stored, refused and are waiting, and the problems.
+            Numbers of batches that were stored, were refused or are waiting, and the problems.
         """
         patience = patience or Patience()
         fingerprint = _fingerprint(survey)
@@ -643,7 +646,7 @@ def segment_number(survey: Survey, segment: str | None) -> int:
 
 
 AGREED = ""
-"""Stands for an epoch, in the table of notices, of the notice that the person agreed to."""
+"""Marks, in place of an epoch in the table of notices, the notice that the person agreed to."""
 
 
 def _agree(connection: sqlite3.Connection, survey: Survey, text: str | None) -> None:

@@ -29,16 +29,16 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.survey.survey import Survey
 
 MOST_TOGETHER = 8192
-"""Reports of a batch, at most: of a few bytes each it is sent and stored at once."""
+"""Most reports of a batch: at a few bytes each, it is sent and stored in one piece."""
 
 
 @dataclass(frozen=True)
 class Gateway:
     """Gateway: the outbox of a site that holds reports of many people, and sends them once.
 
-    The reports come in named batch groups. They were randomized where the people are, and
-    paid for there, so a gateway has no ledger. A batch group is stored in one transaction, cut into
-    batches whose identifiers never change. So a crash at any time neither loses nor doubles a
+    The reports come in named batch groups. They were randomized and paid for on the people's own
+    devices, so a gateway has no ledger. A batch group is stored in one transaction, split into
+    batches whose identifiers never change. So a crash at any time neither loses nor duplicates a
     report. Use :meth:`open`.
 
     Parameters
@@ -46,7 +46,7 @@ class Gateway:
     file : DeviceFile
         File of the gateway.
     keep_days : int
-        Days that a batch waits at least, in 1..3650. Default: 60.
+        Least number of days that a batch waits, in 1..3650. Default: 60.
 
     Examples
     --------
@@ -72,14 +72,14 @@ class Gateway:
 
     @classmethod
     def open(cls, path: Path | str, *, keep_days: int = KEEP_DAYS) -> Gateway:
-        """Return the gateway of a file. The file is made when there is none.
+        """Return the gateway of a file. The file is created if it does not exist.
 
         Parameters
         ----------
         path : Path or str
             Path of the file.
         keep_days : int
-            Days that a batch put here from now on waits at least, in 1..3650. Default: 60.
+            Least number of days that a batch put here from now on waits, in 1..3650. Default: 60.
 
         Returns
         -------
@@ -89,9 +89,9 @@ class Gateway:
         Raises
         ------
         FormatError
-            When the file is something else or damaged.
+            When the file is not a gateway's file, or is damaged.
         DeviceError
-            When it cannot be read or written.
+            When the file cannot be read or written.
         """
         file = DeviceFile(Path(path))
         gateway = cls(file, keep_days)
@@ -106,7 +106,7 @@ class Gateway:
         return gateway
 
     def batches(self) -> list[OutgoingBatch]:
-        """Return every batch that was ever put here, and its state.
+        """Return every batch ever put here, with its state.
 
         Returns
         -------
@@ -125,41 +125,42 @@ class Gateway:
         segment: str | None = None,
         again: bool = False,
     ) -> list[OutgoingBatch]:
-        """Store a named batch group of reports. Nothing changes when it is stored already.
+        """Store a named batch group of reports. Nothing changes if it is already stored.
 
         Parameters
         ----------
         survey : Survey
-            Survey of the reports, with the text that all of these people were asked. The
-            collector refuses the batches where the epoch asks another text.
+            Survey of the reports, with the text that all of these people were asked. The collector
+            refuses the batches if the epoch asks another text.
         reports : Reports
             Reports of its randomizer, at least one.
         epoch : str
             Name of the epoch.
         pile : str
             Name for these reports, such as that of their file: 1 to 200 printable characters.
-            Within an epoch, a name means the same reports permanently.
+            Within an epoch, a name permanently means the same reports.
         segment : str, optional
-            Label of the survey for all these people. Default: none.
+            Label, from the survey, of all these people. Default: none.
         again : bool
-            Whether batches of the group that ended without being stored are to be sent once more:
-            those that were refused, withdrawn or expired. They keep their identifiers, so no report
+            Whether to send again the batches of the group that ended without being stored: those
+            that were refused, withdrawn or expired. They keep their identifiers, so no report
             counts twice. Default: False.
 
         Returns
         -------
         list of OutgoingBatch
-            Batches of the batch group, in order.
+            Batches of the group, in order.
 
         Raises
         ------
         MismatchError
-            When the reports are of another randomizer, or differ from those stored by that name, or
-            their text does. Of batches that have arrived only the number of reports is kept.
+            When the reports are from another randomizer, or they or their text differ from what is
+            stored under that name. For batches that have arrived, only the number of reports is
+            kept.
         ReportError
             With the position of the first report that cannot occur.
         DeviceError
-            When the file cannot be written. After any error, nothing was stored.
+            When the file cannot be written. After any error, nothing has been stored.
         """
         check_epoch_name(epoch)
         if not isinstance(pile, str) or not 1 <= len(pile) <= 200 or not pile.isprintable():
@@ -236,7 +237,7 @@ def send_reports(
     segment: str | None = None,
     patience: Patience | None = None,
 ) -> SendResult:
-    """Store a named batch group of reports in a gateway, and send all that waits there.
+    """Store a named batch group of reports in a gateway, and send everything that waits there.
 
     Call it again, with the same reports and name, until nothing waits. No report is counted twice.
 
@@ -253,7 +254,7 @@ def send_reports(
     gateway : Gateway
         Gateway that stores them.
     segment : str, optional
-        Label of the survey for all these people. Default: none.
+        Label, from the survey, of all these people. Default: none.
 
     Raises
     ------

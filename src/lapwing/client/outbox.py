@@ -19,17 +19,18 @@ from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.messages.batch import Batch
 
 LONGEST_PAUSE = 86_400.0
-"""Seconds that a collector may ask for. A time further ahead is that of a clock which was wrong."""
+"""Longest pause that a collector may ask for, in seconds. A later time means that a clock was
+wrong."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """Attempts of one call to send, and the pauses between them.
+    """Attempts made by one call to send, and the pauses between them.
 
     The pause after the k-th failed round is random, between half and all of ``first * 2^(k - 1)``,
-    at most `longest`. So devices that failed together do not come back together. A ``Retry-After``
-    of the collector is always respected. Where it is longer than the rest of `together`, the
-    batches stay in the outbox. The next call before its end does not send them.
+    at most `longest`. So devices that failed together do not retry together. A ``Retry-After``
+    from the collector is always respected. If it is longer than the rest of `together`, the
+    batches stay in the outbox. A call before it has passed does not send them.
 
     Parameters
     ----------
@@ -40,12 +41,12 @@ class Patience:
     longest : float
         Longest pause that the collector did not ask for, in seconds, in [0, 86,400]. Default: 60.
     together : float
-        Duration of one call in seconds, with all pauses and requests, in [0, 86,400]. Default: 180.
-        The first request has at least one second.
+        Longest duration of one call, including all pauses and requests, in seconds, in [0,
+        86,400]. Default: 180. The first request gets at least one second.
     wait : callable
-        Waits so many seconds. Default: ``time.sleep``.
+        Function that waits a given number of seconds. Default: ``time.sleep``.
     clock : callable
-        Returns the seconds since 1970. Default: ``time.time``.
+        Function that returns the seconds since 1970. Default: ``time.time``.
 
     Raises
     ------
@@ -80,7 +81,7 @@ class Patience:
                 )
 
     def pause(self, failures: int) -> float:
-        """Return the seconds to wait after a number of failures.
+        """Return the number of seconds to wait after a number of failures.
 
         Parameters
         ----------
@@ -99,7 +100,7 @@ class Patience:
 State = Literal["waiting", "stored", "refused", "withdrawn", "expired"]
 
 KEEP_DAYS = 60
-"""Days that a batch waits at most, unless somebody chose another number."""
+"""Most days that a batch waits, unless somebody chose another number."""
 
 MOST_DAYS = 3650
 
@@ -133,23 +134,24 @@ class OutgoingBatch:
     epoch : str
         Name of the epoch.
     text : str
-        Fingerprint of the text that its people were asked
+        Fingerprint of the text that the batch's people were asked
         (:attr:`lapwing.Survey.text_fingerprint`).
     first : int
-        Number of reports of its batch group in the batches before it.
+        Number of reports in the earlier batches of its group.
     reports : int
         Number of reports.
     state : {"waiting", "stored", "refused", "withdrawn", "expired"}
-        Whether the batch is to be sent, or the collector has it or refused it. Otherwise the person
-        withdrew it, or its last day passed before a collector took it.
+        "waiting": to be sent. "stored": the collector has it. "refused": the collector refused it.
+        "withdrawn": the person withdrew it. "expired": its last day passed before a collector took
+        it.
     attempts : int
-        Number of times that it was sent.
+        Number of times that the batch was sent.
     reason : str or None
-        Reason why it was refused, or was not taken yet.
+        Reason why the batch was refused, or has not been taken yet.
     last_day : str
-        Day in UTC until which the batch waits at least, such as "2027-01-26".
+        UTC date until which the batch waits at least, such as "2027-01-26".
     notice : dict
-        Notice of the survey when it was answered: question, purpose, owner, contact. Default:
+        The survey's notice when it was answered: question, purpose, owner, contact. Default:
         empty.
 
     Examples
@@ -236,7 +238,7 @@ def insert(
     text: Fingerprint of the text that its people were asked.
     id: Random identifier.
     days: Days that it waits at least.
-    last: Seconds since 1970 until which it waits. Default: so many days from now.
+    last: Seconds since 1970 until which it waits. Default: `days` from now.
     first: Number of reports of the group before it. Default: 0.
     pile: Name of the batch group that it is a part of. Default: empty, for a device's own answers.
     collector: Address of the only collector that gets it. Default: any.

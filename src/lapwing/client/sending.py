@@ -1,4 +1,4 @@
-"""Sending what waits: the same bytes until a collector has them or says that it never will."""
+"""Sends waiting batches: the same bytes until a collector has them, or says that it never will."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ class SendResult:
     Parameters
     ----------
     stored : int
-        Batches that the collector has now.
+        Number of batches that the collector now has.
     refused : int
-        Batches that it will never take. :meth:`lapwing.client.Device.batches` gives the reasons.
+        Number of batches that it will never take. :meth:`lapwing.client.Device.batches` gives the
+        reasons.
     waiting : int
-        Batches that are still in the outbox, for any collector.
+        Number of batches that are still in the outbox, for any collector.
     problems : tuple of str
-        Failures, each once, and the addresses of other collectors that answers wait for. Default:
-        none.
+        Failures, each listed once, and the addresses of other collectors that answers are waiting
+        for. Default: none.
     expired : int
-        Batches that were given up, because their last day had passed. Default: 0.
+        Number of batches that were given up because their last day had passed. Default: 0.
 
     Examples
     --------

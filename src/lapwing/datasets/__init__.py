@@ -1,7 +1,7 @@
-"""Count tables of real columns, to try the library with: sources and terms are named.
+"""Count tables of real columns, to try the library with, and their sources and terms.
 
-A table is read when its function is called. Each value or pair of values has the number of people
-or trips that have it, so no row of anybody is here.
+A table is read when its function is called. A table gives the number of people or trips for each
+value or pair of values, so it contains nobody's row.
 """
 
 import lazy_loader

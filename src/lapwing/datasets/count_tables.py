@@ -35,16 +35,16 @@ _FLIGHTS_TERMS = "Creative Commons Zero (CC0)."
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """Distinct values of a real column, and how many rows have each.
+    """Distinct values of a real column, with the number of rows that have each.
 
     Parameters
     ----------
     name : str
-        Of the column, with its unit.
+        Name of the column, with its unit.
     numbers : array of int64
         The distinct values, in increasing order.
     counts : array of int64
-        How many people or trips have each value.
+        Number of people or trips with each value.
     source : str
         Where the column comes from.
     terms : str
@@ -65,7 +65,7 @@ class CountTable:
     numbers: NDArray[np.int64]
     """The distinct values, in increasing order."""
     counts: NDArray[np.int64]
-    """How many people or trips have each value."""
+    """Number of people or trips with each value."""
     source: str
     """Where the column comes from."""
     terms: str
@@ -73,7 +73,7 @@ class CountTable:
 
     @property
     def total(self) -> int:
-        """How many people or trips are counted."""
+        """Number of people or trips."""
         return int(self.counts.sum())
 
     def values(self) -> NDArray[np.int64]:
@@ -92,16 +92,16 @@ class CountTable:
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """Distinct pairs of two real columns, and how many rows have each.
+    """Distinct pairs of two real columns, with the number of rows that have each.
 
     Parameters
     ----------
     names : tuple of str
-        Of the two columns, with their units.
+        Names of the two columns, with their units.
     pairs : array of int64, pairs by 2
         The distinct pairs, in increasing order of the first value, then of the second.
     counts : array of int64
-        How many people or flights have each pair.
+        Number of people or flights with each pair.
     source : str
         Where the columns come from.
     terms : str
@@ -124,7 +124,7 @@ class PairTable:
     pairs: NDArray[np.int64]
     """The distinct pairs, a row each, in increasing order."""
     counts: NDArray[np.int64]
-    """How many people or flights have each pair."""
+    """Number of people or flights with each pair."""
     source: str
     """Where the columns come from."""
     terms: str
@@ -132,7 +132,7 @@ class PairTable:
 
     @property
     def total(self) -> int:
-        """How many people or flights are counted."""
+        """Number of people or flights."""
         return int(self.counts.sum())
 
     def values(self) -> NDArray[np.int64]:
@@ -141,8 +141,8 @@ class PairTable:
         Returns
         -------
         array of int64, rows by 2
-            One pair for each person or flight, as a survey about a :class:`lapwing.Product` takes
-            them.
+            One pair for each person or flight, in the form that a survey of a
+            :class:`lapwing.Product` takes.
         """
         return np.repeat(self.pairs, self.counts, axis=0)
 
@@ -158,11 +158,11 @@ class MonthTable:
     Parameters
     ----------
     name : str
-        Of the column.
+        Name of the column.
     months : tuple of str
-        As "2018-01", in order.
+        Months, such as "2018-01", in order.
     counts : array of int64, months by bins
-        How many trips began in each of equal bins of the day.
+        Number of trips that began in each of equal bins of the day.
     source : str
         Where the column comes from.
     terms : str
@@ -200,10 +200,10 @@ def load_taxi(
     ----------
     period : {"before-pandemic", "pandemic"}, default "before-pandemic"
         260,000 trips from 2018-01 to 2020-02, or 100,000 trips from 2020-03 to 2020-12. There are
-        10,000 trips of each month.
+        10,000 trips for each month.
     unit : {"second", "minute"}, default "second"
-        Of the values. Seconds since midnight are what ``Interval(unit="time-of-day")`` reads. The
-        table knows whole minutes.
+        Unit of the values. ``Interval(unit="time-of-day")`` reads seconds since midnight. The
+        table has a resolution of whole minutes.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def load_taxi_months() -> MonthTable:
     Returns
     -------
     MonthTable
-        10,000 trips of each month from 2018-01 to 2020-12.
+        10,000 trips for each month from 2018-01 to 2020-12.
 
     Examples
     --------
@@ -258,8 +258,8 @@ def load_income() -> CountTable:
     Returns
     -------
     CountTable
-        Whole US dollars from 0 to 524,287. 12% are 0. The people live in chosen areas, so they are
-        no sample of the nation.
+        Whole US dollars from 0 to 524,287, of which 12% are 0. The people live in selected areas,
+        so they are not a sample of the nation.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def load_departures(*, unit: str = "second") -> CountTable:
     Parameters
     ----------
     unit : {"second", "minute"}, default "second"
-        Of the values, as in :func:`load_taxi`.
+        Unit of the values, as in :func:`load_taxi`.
 
     Returns
     -------
@@ -334,14 +334,14 @@ def load_departures_and_delays(*, unit: str = "second") -> PairTable:
     Parameters
     ----------
     unit : {"second", "minute"}, default "second"
-        Of the departure times, as in :func:`load_taxi`. The delays are in minutes.
+        Unit of the departure times, as in :func:`load_taxi`. The delays are in minutes.
 
     Returns
     -------
     PairTable
-        Local times at which half hours begin, from 0 on: when the airplane left, not when it was
-        due. Delays from -70 to 978 minutes. Those of early arrivals are negative. Diverted flights
-        are left out.
+        Local times rounded down to half hours, from 0 on, at which the airplane left, not when it
+        was due. Delays are from -70 to 978 minutes, and negative for early arrivals. Diverted
+        flights are left out.
 
     Raises
     ------

@@ -55,7 +55,7 @@ class Decoder(Protocol):
         Returns
         -------
         Distribution
-            Estimate, with intervals where the decoder has them.
+            Estimate, with intervals if the decoder has them.
 
         Raises
         ------

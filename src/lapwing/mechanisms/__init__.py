@@ -1,4 +1,4 @@
-"""Mechanisms: what a curator who holds the values runs. One file each."""
+"""Mechanisms: the algorithms of a curator who holds the values. One file each."""
 
 from lapwing.registry import attached
 

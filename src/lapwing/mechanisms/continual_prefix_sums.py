@@ -1,4 +1,4 @@
-"""Prefix sums round after round: newly collected people are added, and old rows are not re-paid."""
+"""Prefix sums round after round: new people are added, and old rows are not paid for again."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class RunningPrefixSums(Mechanism):
 
     It gives the distribution of all people so far, after each of a fixed number of rounds.
 
-    Round t releases prefix-sum answers of the rounds so far, with less weight for older rounds. The
-    weights are those of the square-root factorization over time. The combined answers have the
-    noise of 1.8 rounds after ten rounds. Adding ten separate releases has the noise of 3.2.
+    Round t releases prefix-sum answers over the rounds so far, with less weight for older rounds.
+    The weights are those of the square-root factorization over time. After ten rounds the combined
+    answers have the noise of 1.8 rounds. The sum of ten separate releases has the noise of 3.2.
 
     Parameters
     ----------
@@ -51,20 +51,20 @@ class RunningPrefixSums(Mechanism):
     Raises
     ------
     ArgumentError
-        When rounds is out of range.
+        When `rounds` is out of range.
 
     Notes
     -----
     **Privacy.** A person is in one round. Their row changes the answers of that round and of all
-    later ones, with the weights of its column. So the squared sensitivity is that of prefix sums
-    times the sum of squared weights, exactly. All rounds together keep the privacy guarantee, and
-    stopping early is free. The curator keeps the exact counts of earlier rounds, which are as
+    later ones, with the weights of its column. So the squared sensitivity is exactly that of
+    prefix sums times the sum of squared weights. All rounds together meet the privacy guarantee,
+    and stopping early is safe. The curator keeps the exact counts of earlier rounds, which are as
     secret as the data.
 
     Each round may be drawn once, because the noise of repeated draws averages out. So
-    :meth:`following` needs the ledger that paid for all rounds. The ledger marks a round before its
-    noise is drawn and refuses it a second time. After a crash, a round that was marked but not
-    stored ends the rounds.
+    :meth:`following` needs the ledger that paid for all rounds. The ledger marks a round before
+    its noise is drawn, and refuses to draw it again. After a crash, a round that was marked but
+    not stored is the last one.
 
     **Accuracy.** Noise grows with the logarithm of the rounds. The variance is about ``(1 +
     ln(rounds) / pi) (1 + ln(t) / pi)`` times that of one release.
@@ -112,11 +112,11 @@ class RunningPrefixSums(Mechanism):
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """TIME_UNIT times the weight of a round in itself and the later ones: int64 [rounds]."""
+        """TIME_UNIT times the weight of a round in its own and later releases: int64 [rounds]."""
         return _weights(self.rounds)
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError when the domain does not suit prefix sums.
+        """Raise ArgumentError if the domain does not suit prefix sums.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class RunningPrefixSums(Mechanism):
         ArgumentError
             When all rounds have been released.
         BudgetError
-            When the ledger did not pay, or this round was drawn before. Nothing is drawn.
+            When the ledger did not pay, or this round was already drawn. Nothing is drawn.
         """
         people = [part.people for part in before.parts]
         domains = {s.domain == before.domain for s in [*earlier, summary]}
@@ -263,7 +263,7 @@ class RunningPrefixSums(Mechanism):
         return Release(self, domain, answers, [*before.parts, part])
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
+        """Raise PrivacyError unless the noise of a release meets its privacy guarantee.
 
         Raises
         ------
@@ -277,7 +277,7 @@ class RunningPrefixSums(Mechanism):
             raise PrivacyError("this release has more rounds than were paid for")
 
     def combined(self, release: Release) -> NDArray[np.int64]:
-        """Return the prefix-sum answers of all people so far, from those of the rounds.
+        """Return the prefix-sum answers for all people so far, from those of the rounds.
 
         Returns
         -------

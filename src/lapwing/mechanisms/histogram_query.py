@@ -57,32 +57,32 @@ class HistogramQuery(LinearMechanism):
     Parameters
     ----------
     bins : int
-        Number of cells, at least 1 and at most the present symbols. Default: 40. Cells differ by at
+        Number of cells, from 1 to the number of present symbols. Default: 40. Cells differ by at
         most one symbol in width.
     interpolate : bool
         True (default): the CDF is linear within a cell. False: the CDF steps at the end of the
-        cell, as in the paper. That costs up to the share of one cell in Kolmogorov-Smirnov
+        cell, as in the paper. This adds up to the share of one cell to the Kolmogorov-Smirnov
         distance.
 
     Raises
     ------
     ArgumentError
-        When bins is not a whole number of at least 1.
+        When `bins` is not a whole number of at least 1.
 
     Notes
     -----
     **Privacy.** Every row is in one cell. A replaced row changes two counts by one. Discrete
     Laplace noise of scale 2 / epsilon is added to each count, or rounded Gaussian noise where that
-    is less.
+    has less variance.
 
     **Accuracy.** With 8 or 16 cells it is a default release where few people are expected. On
     smooth data, linear interpolation makes it the best of the four methods of the paper. Without
-    it, up to the share of one cell is lost in Kolmogorov-Smirnov distance.
+    it, the Kolmogorov-Smirnov distance grows by up to the share of one cell.
 
     **Cost.** One number for each cell.
 
-    The method is that of [1]_, section II-B1. It differs in two points. The noise is a whole
-    number, and cells are interpolated linearly by default.
+    The method is that of [1]_, section II-B1. It differs in two ways. The noise is a whole number,
+    and cells are interpolated linearly by default.
 
     References
     ----------

@@ -19,10 +19,10 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Release
 
 FINEST = 2**20
-"""Most steps of a row. Continuous noise differs from noise in such steps by far less than a row."""
+"""Most steps per row. Noise in such steps differs from continuous noise by far less than a row."""
 
 MOST_SYMBOLS = 2**20
-"""A release is a list of numbers that people send and read. Noise takes a microsecond each."""
+"""Most symbols of a release, which people send and read. Noise takes a microsecond per symbol."""
 
 
 @dataclass(frozen=True)
@@ -70,25 +70,26 @@ class LabelCounts(LinearMechanism):
     noise : {"normal", "laplace"}, optional
         Kind of the noise. Default: the kind with less variance under the privacy guarantee.
     steps : int
-        Steps of a row in which counts are stated, in 1..2^20. Counts with continuous noise that
-        :func:`lapwing.read_counts` read have 2^20. Default: 1, for whole rows.
+        Number of steps into which a row is divided to state counts, in 1..2^20. Counts with
+        continuous noise, read by :func:`lapwing.read_counts`, have 2^20. Default: 1, for whole
+        rows.
 
     Raises
     ------
     ArgumentError
-        When noise is none of these.
+        When `noise` is none of these.
 
     Notes
     -----
     **Privacy.** Every row has one symbol: a label, or the missing one. A replaced row takes one
-    from a count and adds one to another. So the counts differ by 2 in L1 norm and by the root of 2
-    in L2 norm, however many labels there are. A row that is added or removed changes one count by
-    one. Every count gets noise of whole numbers, also the count of a label that nobody holds. The
-    list of labels is public, so the presence of a label in the release tells nothing.
+    from one count and adds one to another. So however many labels there are, the counts differ by
+    2 in L1 norm and by the square root of 2 in L2 norm. A row that is added or removed changes one
+    count by one. Every count gets whole-number noise, even that of a label that nobody has. The
+    list of labels is public, so the presence of a label in the release reveals nothing.
 
     **Accuracy.** At epsilon 1, replace-one, the standard deviation of a count is 2.8 people (pure,
-    Laplace). With Gaussian noise at delta 1e-6 it is 6.0. The smaller one is used. It does not
-    depend on the number of labels. For probabilities of numeric ranges, prefix sums have less
+    Laplace). With Gaussian noise at delta 1e-6 it is 6.0. The smaller of the two is used. It does
+    not depend on the number of labels. For probabilities of numeric ranges, prefix sums have less
     noise.
 
     **Cost.** One number for each symbol, at most 2^20 symbols.
@@ -120,7 +121,7 @@ class LabelCounts(LinearMechanism):
     name: ClassVar[str] = "label-counts"
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError when there are more than 2^20 symbols."""
+        """Raise ArgumentError if there are more than 2^20 symbols."""
         if domain.size > MOST_SYMBOLS:
             raise ArgumentError(
                 f"label counts are released for at most {MOST_SYMBOLS} labels, got "
@@ -138,7 +139,7 @@ class LabelCounts(LinearMechanism):
         Returns
         -------
         numpy.ndarray
-            Noisy counts, int64 or, with several steps in a row, float64 [symbols].
+            Noisy counts, int64 or, with several steps per row, float64 [symbols].
         """
         return release.answers if self.steps == 1 else release.answers / self.steps
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # so that completion does not stumble over the words of a pro
 CountVector = NDArray[np.int64]
 
 MOST_BINS = 2**14
-"""Bins of a released distribution function. Its band takes a time in proportion to their square."""
+"""Most bins of a released distribution function. The time for its band grows with their square."""
 
 
 class Strategy(Protocol):
@@ -200,7 +200,7 @@ def check_curve(domain: Domain, *, name: str, most: int = MOST_BINS) -> None:
 
 
 class LinearMechanism(Mechanism):
-    """Base class of mechanisms that ask a strategy and add noise: it says which strategy."""
+    """Base class of mechanisms that answer a strategy matrix with added noise."""
 
     linear: ClassVar[bool] = True
     hides_units: ClassVar[bool] = True
@@ -233,7 +233,7 @@ class LinearMechanism(Mechanism):
         """
 
     def noise_for(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
-        """Return the noise of each answer, and the sensitivity that it hides.
+        """Return the noise of each answer, and the sensitivity that it covers.
 
         Parameters
         ----------
@@ -245,16 +245,17 @@ class LinearMechanism(Mechanism):
         Returns
         -------
         noise : Noise
-            Noise distribution: the least scale that keeps the privacy guarantee.
+            Noise distribution, with the least scale that meets the privacy guarantee.
         sensitivity : Sensitivity
-            Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
+            Largest L1 norm and squared L2 norm of the difference between the answers of two
+            neighbors.
 
         Raises
         ------
         ArgumentError
-            When the matrix has numbers that are too large for exact answers.
+            When the numbers of the matrix are too large for exact answers.
         PrivacyError, MissingExtraError
-            When no noise keeps the privacy guarantee, or its sampler is not installed.
+            When no noise meets the privacy guarantee, or its sampler is not installed.
         """
         return least_noise(strategy, promise, kind=self.noise)
 

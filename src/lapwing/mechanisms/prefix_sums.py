@@ -1,8 +1,8 @@
-"""Prefix sums through their square root: a default release of a distribution function.
+"""Prefix sums by a square-root factorization: a default release of a distribution function.
 
-Prefix sums treat all data alike. Smooth data lie near a few polynomials, so a part of the budget
-can be spent on the coefficients of those. How large that part is depends on how much noise there
-is, never on the data.
+Prefix sums treat all data alike. Smooth data lie near a few polynomials, so some of the budget can
+be spent on their coefficients. That share of the budget depends on the amount of noise, never on
+the data.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.release import Release
 
 FUNCTIONS = 24
-"""Polynomials. With twelve, smooth data gain no more and bumpy data lose."""
+"""Number of polynomials. With twelve, smooth data gain nothing more and bumpy data lose."""
 
 _SLOPE, _BETWEEN, _WIDEST = 1.5, 0.72, 1.535
 """Parameters of :func:`_noise_shape`, and the largest distance of two of its columns."""
@@ -156,10 +156,10 @@ def _blended_sensitivity(bins: int, size: int, percent: int, neighbors: Neighbor
 
 
 MOST_CELLS = 2**20
-"""Of a table by segment: the noise of each takes a microsecond."""
+"""Most cells of a table by segment. The noise of each takes a microsecond."""
 
 SMOOTH_RANGE = (64, 4096)
-"""Present symbols of which smooth rows may be asked."""
+"""Range of the number of present symbols with which smooth rows are possible."""
 
 MOST_SMOOTH = 80
 """Percent."""
@@ -214,19 +214,19 @@ def _sensitivity(size: int, neighbors: Neighbors) -> Sensitivity:
 class PrefixSums(LinearMechanism):
     """Square-root factorization mechanism for prefix sums (Henzinger et al., 2023).
 
-    It answers all prefix sums of the counts at once. It is a default release of a CDF where the
+    It answers all prefix sums of the counts at once. It is a default release of a CDF if the
     privacy guarantee has a delta (:func:`lapwing.release` chooses).
 
     Parameters
     ----------
     noise : {"normal", "laplace", "discrete-normal"}, optional
-        Kind of the noise. Default: Gaussian ("normal") where the privacy guarantee has a delta, mu
-        or rho, else Laplace. "discrete-normal" is discrete Gaussian noise, drawn by OpenDP.
+        Kind of the noise. Default: Gaussian ("normal") if the privacy guarantee has a delta, mu or
+        rho, and otherwise Laplace. "discrete-normal" is discrete Gaussian noise, drawn by OpenDP.
     smooth : int
-        Percent of the squared sensitivity, in 0..80. Default: 0. It is spent on the coefficients of
-        the CDF in 24 polynomials, which help most for smooth data. The prefix sums have the rest.
-        Needs 64 to 4096 present symbols. All sites whose releases are added must use the same
-        number.
+        Percentage of the squared sensitivity, in 0..80, that is spent on the coefficients of the
+        CDF in 24 polynomials. Default: 0. They help most for smooth data. The prefix sums get the
+        rest. Needs 64 to 4096 present symbols. All sites whose releases are added must use the
+        same number.
 
     Raises
     ------
@@ -243,16 +243,15 @@ class PrefixSums(LinearMechanism):
     tests compare the norm with all pairs of symbols, and the noise with its exact distribution.
 
     **Accuracy.** At 1024 symbols the root mean square error of the prefix sums is 3.89 standard
-    deviations of unit noise. It grows by about 0.3 each time the symbols double. It is 5.3% above
-    the best of any linear mechanism with Gaussian noise where that is known (64 and 128 symbols).
-    The error after decoding matters more. Smooth rows raise the error of unbiased sums and lower
-    that of smooth estimates, the more so the more noise there is. They
-    were measured at 256 symbols, over densities from rough to smooth and with atoms. Half of
-    the budget multiplies the root mean square error of the best linear answer by 0.90, where the
-    noise is 3.6% of the people. Where it is 0.004% of them, the factor is 0.97, and at worst
-    1.05.
+    deviations of unit noise. It grows by about 0.3 each time the number of symbols doubles. It is
+    5.3% above that of the best linear mechanism with Gaussian noise, where the best is known (64
+    and 128 symbols). The error after decoding matters more. Smooth rows raise the error of
+    unbiased sums and lower that of smooth estimates, and more so with more noise. They were
+    measured at 256 symbols, on rough and smooth densities and with atoms. Spending half of the
+    budget multiplies the root mean square error of the best linear answer by 0.90 at noise of 3.6%
+    of the people. At noise of 0.004% of them, the factor is 0.97, and at worst 1.05.
 
-    **Cost.** Time O(symbols^2) for the exact answers, at most 2^14 bins. The release has one
+    **Cost.** Time O(symbols^2) for the exact answers, with at most 2^14 bins. The release has one
     number for each symbol, and 24 more with smooth rows.
 
     The factorization is that of [1]_ and [2]_.
@@ -285,9 +284,9 @@ class PrefixSums(LinearMechanism):
     name: ClassVar[str] = "prefix-sums"
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError unless the domain has 2 symbols, and at most 2^14 bins.
+        """Raise ArgumentError unless the domain has at least 2 symbols and at most 2^14 bins.
 
-        Smooth rows need 64 to 4096 present symbols. Of a table by segment these limits hold for
+        Smooth rows need 64 to 4096 present symbols. In a table by segment these limits apply to
         each segment, and the table has at most 2^20 cells.
 
         Raises
@@ -315,9 +314,9 @@ class PrefixSums(LinearMechanism):
     def strategy_for(
         self, domain: Domain, neighbors: Neighbors
     ) -> SquareRootStrategy | BlendedStrategy | SegmentedStrategy:
-        """Return the strategy: the square root of the prefix sums, and smooth rows where asked.
+        """Return the strategy: the square root of the prefix sums, and smooth rows if requested.
 
-        Of a table by segment it is that of each segment.
+        For a table by segment it is the strategy of each segment.
         """
         self.check(domain)
         if isinstance(domain, Segmented):

@@ -1,4 +1,4 @@
-"""Bounds of a column for a curator who has no public ones: found privately, at a cost."""
+"""Private bounds of a column, for a curator who has no public ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from lapwing.protocol.release import Release
 from lapwing.results.weak_parameters import warn_of_parameters
 
 SMALLEST, LARGEST = -20, 62
-"""Values up to 2^SMALLEST in size count as zero, those beyond 2^LARGEST as of that size."""
+"""Values up to 2^SMALLEST in magnitude count as zero, and those above 2^LARGEST as that
+magnitude."""
 
 STEPS = LARGEST - SMALLEST
 
@@ -38,7 +39,7 @@ _NEAR = 8
 """An end this many times closer to zero than the other one becomes zero."""
 
 SCALES = Integers(-STEPS, STEPS, outside="clip").for_curator()
-"""A step for every power of two in size, the negative ones below zero, and the missing."""
+"""One step for every power of two in magnitude, of either sign, and one for missing values."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,10 @@ class PrivateBounds:
     Parameters
     ----------
     low, high : float or None
-        Lower and upper bound: powers of two, or zero. None when no step held enough rows.
+        Lower and upper bound: powers of two, or zero. None when no step had enough rows.
     threshold : int
-        Noisy rows that a step needed. Values in steps of fewer rows may lie outside the bounds.
+        Noisy number of rows that a step needed. Values in steps with fewer rows may lie outside
+        the bounds.
     release : Release
         The noisy counts, which are public.
 
@@ -180,12 +182,13 @@ def private_bounds(
     delta : int, float, str, Decimal or Fraction
         Privacy parameter, in [0, 1). Default: 0, which is pure differential privacy.
     confidence : float
-        Least probability that no empty step is taken for one with rows, in (0, 1). Default: 0.999.
+        Least probability that no empty step is mistaken for one with rows, in (0, 1). Default:
+        0.999.
     unit : array_like [n], optional
-        Privacy unit of each row, where a person may have several. Default: each row is of another
-        person.
+        Privacy unit of each row, where a person may have several rows. Default: each row belongs
+        to a different person.
     most : int, optional
-        With `unit`: largest number of rows of one unit that are counted.
+        With `unit`: largest number of rows counted for one unit.
     ledger : LedgerFile, Path or str, optional
         Ledger that pays before the noise is drawn. Default: none.
     name : str
@@ -203,17 +206,18 @@ def private_bounds(
     PrivacyError, ArgumentError
         When an argument is out of range, before anything is drawn.
     MismatchError
-        When exact counts are not those of steps.
+        When exact counts are not counts of steps.
     BudgetError
         When the ledger cannot pay.
 
     Warns
     -----
     RowsWarning
-        When more than half of 100 values or more are missing or unreadable, or more than 1% are
-        unreadable. It comes before anything is paid, and holds exact counts, for your eyes only.
+        When more than half of at least 100 values are missing or unreadable, or more than 1% are
+        unreadable. It comes before anything is paid for. It contains exact counts, for your eyes
+        only.
     PrivacyWarning
-        As :func:`lapwing.release` gives it, before anything is drawn.
+        As from :func:`lapwing.release`, before anything is drawn.
 
     Notes
     -----
@@ -224,12 +228,11 @@ def private_bounds(
     **Accuracy.** A step is taken when its noisy count reaches a threshold. All empty steps stay
     below the threshold with the given confidence. It is 227 rows at epsilon 0.1, replace-one. Ends
     are powers of two, so an interval is up to twice as wide as necessary. Steps of fewer rows are
-    cut off. The end near zero becomes zero where it is an eighth of the other end or less.
+    cut off. The end near zero becomes zero if it is at most an eighth of the other end.
 
     **Cost.** 165 numbers, in linear time.
 
-    The exponential histogram is that of [1]_ ("approximate bounds"), here with noise of whole
-    numbers.
+    The exponential histogram is that of [1]_ ("approximate bounds"), here with whole-number noise.
 
     References
     ----------

@@ -129,15 +129,15 @@ def _haar_sensitivity(size: int, neighbors: Neighbors) -> Sensitivity:
 class SumTree(LinearMechanism):
     """Hierarchical histogram (Hay et al., 2010), or Haar wavelets (Xiao et al., 2011).
 
-    It counts the nodes of a tree over the symbols with noise, or the Haar differences.
+    It releases noisy counts of the nodes of a tree over the symbols, or noisy Haar differences.
 
     Parameters
     ----------
     branching : int
-        Children of a node, at least 2. Default: 32.
+        Number of children of a node, at least 2. Default: 32.
     strategy : {"counts", "haar"}
-        "counts" (default): the counts of all nodes. "haar": differences of halves of a binary tree,
-        whatever `branching` says.
+        "counts" (default): the counts of all nodes. "haar": differences between the halves of the
+        nodes of a binary tree, whatever `branching` is.
     noise : {"normal", "laplace"}, optional
         Kind of the noise. Default: the kind with less variance under the privacy guarantee.
 
@@ -152,16 +152,16 @@ class SumTree(LinearMechanism):
     by one. So both the L1 sensitivity and the squared L2 sensitivity are twice the number of
     levels. The tests compare both with all pairs of symbols.
 
-    **Accuracy.** For pure epsilon it is the best release of this library, but for few people, whom
-    a few wide cells suit. With Gaussian noise, prefix sums have 16% less noise than the Haar
-    strategy and 20% less than a tree of counts. From about epsilon 1 on, a tree with Laplace noise
-    is nearer even with a delta, at up to some hundred bins. :func:`lapwing.release` chooses.
+    **Accuracy.** For pure epsilon it is the best release of this library, except with few people,
+    where a few wide cells are better. With Gaussian noise, prefix sums have 16% less noise than
+    the Haar strategy and 20% less than a tree of counts. From about epsilon 1 on, a tree with
+    Laplace noise is more accurate even with a delta, at up to a few hundred bins.
+    :func:`lapwing.release` chooses.
 
-    **Cost.** One number for each node. Counts are decoded in O(symbols) a level. Decoding Haar
-    differences inverts a matrix, so at most 2048 bins.
+    **Cost.** One number for each node. Counts are decoded in O(symbols) per level. Decoding Haar
+    differences inverts a matrix, so they are limited to 2048 bins.
 
-    The tree is that of [1]_, the choice of the branching that of [2]_, and the Haar strategy that
-    of [3]_.
+    The tree is from [1]_, the choice of the branching from [2]_, and the Haar strategy from [3]_.
 
     References
     ----------
@@ -192,9 +192,9 @@ class SumTree(LinearMechanism):
     name: ClassVar[str] = "sum-tree"
 
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError unless the domain has 2 symbols, and at most 2^14 bins.
+        """Raise ArgumentError unless the domain has at least 2 symbols and at most 2^14 bins.
 
-        Haar differences are for at most 2048 bins.
+        Haar differences are limited to 2048 bins.
 
         Raises
         ------
@@ -209,7 +209,8 @@ class SumTree(LinearMechanism):
         Parameters
         ----------
         neighbors : {"replace-one", "add-or-remove-one"}
-            Neighbor relation. With "add-or-remove-one" the count of the root is asked also.
+            Neighbor relation. With "add-or-remove-one" the strategy also includes the count of the
+            root.
         """
         self.check(domain)
         if self.strategy == "haar":

@@ -77,32 +77,34 @@ def expected_error(
 ) -> ExpectedError:
     """Return the expected error of an estimate, without data and at no privacy cost.
 
-    Without `neighbors` it is about reports that people randomize on their devices (local model).
-    With `neighbors` it is about a release by a curator who holds the values (central model).
+    Without `neighbors` it predicts for reports that people randomize on their devices (local
+    model). With `neighbors` it predicts for a release by a curator who holds the values (central
+    model).
 
     Parameters
     ----------
     domain : Domain
-        Legal values. The bins of an interval without any are chosen as :func:`recommend` and
+        Legal values. If an interval has no bins, they are chosen as :func:`recommend` and
         :func:`release` choose them.
     people : int
-        Number of people whose values are estimated. It is 1 to 10^9 for reports. For a release it
-        is 1 to 2^40, their public or expected number.
+        Number of people whose values are estimated. For reports it is in 1..10^9. For a release it
+        is their public or expected number, in 1..2^40.
     epsilon : int, float, str or Fraction, optional
-        Privacy parameter in nats, in (0, 24]. Left out with a randomizer, `mu` or `rho`.
+        Privacy parameter in nats, in (0, 24]. Leave it out with a randomizer, `mu` or `rho`.
     delta, mu, rho : number or str, optional
         Privacy parameters of a release, as for :func:`release`. Default of `delta`: 0.
     neighbors : {"replace-one", "add-or-remove-one"}, optional
-        Neighbor relation of a release. Give it for every release.
+        Neighbor relation of a release, required for every release.
     by : array_like, optional
         Segment of each row of a release, as for :func:`release`. Only `segments` is used.
     segments : sequence of str or int, optional
         Public segments of a release or of a survey. The field `segment` of the result then has the
-        error within one of equal size.
+        error within one segment, when all are of equal size.
     unit : array_like, optional
         Privacy unit of each row of a release, as for :func:`release`. Only `most` is used.
     most : int, optional
-        For a release of several rows of one unit, how many of them count. `people` are rows then.
+        For a release with several rows per unit, the largest number that count. `people` is then a
+        number of rows.
     randomizer : Randomizer, optional
         Randomizer of the reports, whose errors are simulated. Default: the recommended one.
     mechanism : Mechanism or str, optional
@@ -110,27 +112,28 @@ def expected_error(
     expected : int, optional
         Expected number of people for the choice of the mechanism, as for :func:`release`.
     like : Distribution or array_like [domain.size], optional
-        For reports, and for questions of a release, a public column on which to predict the
+        For reports, and for the questions of a release, a public column for which to predict the
         errors. Default: reference columns.
     repeats : int
-        Simulated columns of each kind, at least 1. The error of one varies by a third, so twelve
-        give their mean to a tenth. Default: 12.
+        Number of simulated columns of each kind, at least 1. The error of one varies by a third,
+        so twelve give their mean to within a tenth. Default: 12.
     questions : sequence of Question or str, optional
-        Questions whose errors are predicted. The field `questions` of the result has them. Of
-        reports without a randomizer the recommended one suits them. Of a release they
-        are those of the answers alone, without the curve.
+        Questions whose errors are predicted. The field `questions` of the result contains them.
+        For reports without a given randomizer, the recommended one suits the questions. For a
+        release the errors are those of the answers alone, without the curve.
     shares : sequence or mapping, optional
-        Share of the budget of each question of a release, as for :func:`release`.
+        Share of the budget for each question of a release, as for :func:`release`.
 
     Returns
     -------
     ExpectedError
-        Predicted error by distance.
+        Predicted error for each distance.
 
     Raises
     ------
     ArgumentError, DomainError, PrivacyError, MismatchError
-        Where the survey or the release would be refused, or an argument is not for this model.
+        When the survey or the release would be refused, or an argument does not apply to this
+        model.
 
     Warns
     -----
@@ -139,24 +142,24 @@ def expected_error(
 
     See Also
     --------
-    recommend : Recommends a randomizer, and the number of people for an error.
+    recommend : Recommends a randomizer, and the number of people needed for an error.
 
     Notes
     -----
     **Privacy.** It uses no data, so it costs no privacy.
 
-    **Accuracy.** For reports see :func:`recommend`. For a release standard deviations are exact,
-    and expected distances are means of 400 draws with the exact covariance. All are at the ends of
-    bins (of cells, for a histogram query), for people without missing values. The tests compare
-    them with real releases, within 10%. Where neighbors hide the number of people, shares of
-    labels are divided by a noisy number as well. This adds less than a share of the standard
-    deviation to each share.
+    **Accuracy.** For reports see :func:`recommend`. For a release, standard deviations are exact,
+    and expected distances are means of 400 draws with the exact covariance. All are computed at
+    the ends of bins (of cells, for a histogram query), for people without missing values. The
+    tests compare them with real releases, within 10%. Where neighbors hide the number of people,
+    shares of labels are divided by a noisy number as well. To the standard deviation of each share
+    this adds less than that share of it.
 
-    **Cost.** A millisecond where a table holds the errors. A release at 1024 bins takes about two
+    **Cost.** A millisecond if a table contains the errors. A release at 1024 bins takes about two
     seconds. A given randomizer takes a decode for every repeat and kind.
 
-    Section III of [1]_ splits the error of a release in the same terms, and bounds each. Here they
-    are computed.
+    Section III of [1]_ splits the error of a release into the same terms, and bounds each. Here
+    the terms are computed.
 
     References
     ----------

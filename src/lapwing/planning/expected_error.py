@@ -143,7 +143,7 @@ class ErrorByKind:
 
     @property
     def high(self) -> float:
-        """Error that about nine in ten columns of the hardest kind stay below.
+        """Error that about nine in ten columns of the hardest kind do not exceed.
 
         It is 1.5 times the mean of that kind. With a given column there is one kind, and this is
         its mean.
@@ -181,7 +181,7 @@ class ErrorByKind:
 class ExpectedError(Mapping[str, ErrorByKind]):
     """Expected error of an estimate: a mapping from distance to error.
 
-    It states how far an estimate will be from the truth.
+    It predicts how far an estimate will be from the truth.
 
     Parameters
     ----------
@@ -200,31 +200,31 @@ class ExpectedError(Mapping[str, ErrorByKind]):
         Source of the numbers.
     deviation : float or None
         For a release, the exact standard deviation of the noise in an unbiased share. For numbers
-        it is the root mean square over the unbiased CDF at all bins but the last. It is None for
-        adaptive mechanisms, whose noise depends on the data, and for reports. The fields below are
-        then None as well.
+        it is the root mean square over the unbiased CDF at all bins except the last. It is None
+        for adaptive mechanisms, whose noise depends on the data, and for reports. The fields below
+        are then None as well.
     largest_deviation : float or None
         For a release of numbers, the largest standard deviation in the unbiased CDF.
     noise : float or None
-        For a release of numbers, the expected Kolmogorov-Smirnov distance to these people that the
-        noise alone causes.
+        For a release of numbers, the expected Kolmogorov-Smirnov distance to these people due to
+        noise alone.
     sampling : float or None
         For a release of numbers, the expected Kolmogorov-Smirnov distance of these people to the
-        population, where all bins have the same share.
+        population, if all bins have the same share.
     together : float or None
-        Expected distance by noise and sampling. None also for projections, whose own error is added
-        and not known.
+        Expected distance due to noise and sampling. None also for projections, which add an
+        unknown error.
     margin : float or None
-        For a release of labels, the pointwise 95% margin of the noise of a share.
+        For a release of labels, the pointwise 95% margin of the noise in a share.
     simultaneous_margin : float or None
-        For a release of labels, the simultaneous 95% margin of the noise of all shares.
+        For a release of labels, the simultaneous 95% margin of the noise in all shares.
     segment : ExpectedError or None
         By segment, the error within a segment, if all have the same number of people.
     questions : mapping of str to ErrorByKind, or None
         For reports with questions, the root mean square error of each, by its string form. The
-        error of a mean is in the unit of the values, that of a share in shares of the people. That
-        of a quantile is in the unit of the values on a column that was given as `like`. Without
-        one it is that of the share below it, and so in ranks.
+        error of a mean is in the unit of the values, and that of a share in shares of the people.
+        The error of a quantile is in the unit of the values if a column was given as `like`.
+        Without one it is the error of the share below the quantile, and so in ranks.
 
     See Also
     --------

@@ -54,7 +54,7 @@ _TINY = 1e-12
 class PoisoningAlarm:
     """Data-poisoning check of a tally.
 
-    It states how far the tally is from every tally that honest devices would send.
+    It states how far the tally is from any tally that honest devices would send.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ class PoisoningAlarm:
         Mean and standard deviation of the same distance between honest tallies and the distribution
         from which they were drawn.
     p_value : float
-        Upper bound of the probability of such a distance among honest people, in [0, 1].
+        Upper bound on the probability of such a distance among honest people, in [0, 1].
     visible : float or None
-        Share of the reports, of those tried, that would have been detected if all were copies of
-        one report. None when not even half of them would.
+        Share of the reports, among the shares tried, that would have been detected if all were
+        copies of one report. None if even half of them would not have been detected.
 
     See Also
     --------

@@ -1,13 +1,14 @@
-"""The randomizer and the decoder to use: the only place that names pairs.
+"""The randomizer and the decoder to use: the only module that pairs them.
 
 :func:`recommend` chooses by predicted error, and states how large that error will be. It also
-computes how many people are needed for a smaller one. :func:`recommended_decoder` returns the
-decoder of a randomizer that was chosen before.
+computes how many people are needed for a smaller error. :func:`recommended_decoder` returns the
+decoder for a randomizer that is already chosen.
 
 `benchmarks/accuracy/promises/risk_table.py` makes the shipped risk table. It covers every pair of
-randomizer and decoder that :func:`lapwing.recommend` may return. It has the mean error on reference
-columns of each kind, over a grid of epsilon, people and bins. The errors are pooled where noise
-made them rise with the people. Here the table is read and interpolated.
+randomizer and decoder that :func:`lapwing.recommend` may return. It has the mean error on
+reference columns of each kind, over a grid of epsilon, people and bins. The errors are pooled
+where simulation noise made them rise with the number of people. This module reads and interpolates
+the table.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ FORMAT = "lapwing-risk-table"
 VERSION = 1
 
 DISTANCES = ("wasserstein", "kolmogorov_smirnov")
-"""What the table holds: W1 as a share of the range, and KS."""
+"""Distances in the table: W1 as a share of the range, and KS."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[CountTally]]] = {
     "square-wave": SquareWave,
     "subset-selection": least_variance,
 }
-"""The randomizers of numbers that are compared, each with its recommended decoder."""
+"""Randomizers for numbers that are compared, each with its recommended decoder."""
 # Subsets of one symbol are randomized response, so that is among them.
 
 
@@ -196,54 +197,54 @@ def recommend(
     server_seconds: float | None = None,
     questions: Sequence[Question | str] | None = None,
 ) -> Recommendation:
-    """Return the randomizer and decoder of the least predicted error, with that error.
+    """Return the randomizer and decoder with the least predicted error, and that error.
 
     Parameters
     ----------
     domain : Domain
-        Legal values. Numbers may have at most 4096 bins. A :class:`Product` is of two attributes.
-        An interval without bins gets a round width: 128 to 512 bins, or 512 to 2048 from epsilon 2
-        on. The `reason` states it.
+        Legal values. Numbers may have at most 4096 bins. A :class:`Product` has two attributes. An
+        interval without bins gets bins of a round width: 128 to 512 of them, or 512 to 2048 from
+        epsilon 2 on. The `reason` states it.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats.
     users : int, optional
         Number of people who will report, at least 1. Give this or `error`. It must be public. For
-        pairs it decides the blocks: from 150,000 people at epsilon 1 on they are finer.
+        pairs it determines the blocks, which are finer from 150,000 people at epsilon 1 on.
     error : float, optional
         Predicted error to reach, in (0, 1). The answer's `users` is the smallest number of people
-        for which it is reached.
+        that reaches it.
     distance : str, optional
         Distance to minimize. For numbers: ``"wasserstein"`` (default), as a share of the range, or
         ``"kolmogorov_smirnov"``. For labels: ``"l1"`` (default up to 2^18 labels),
-        ``"mean_squared_error"``, or ``"detectable_share"`` (default above). The last is the
-        smallest share that is found as a heavy hitter with probability 0.95. For pairs:
+        ``"mean_squared_error"``, or ``"detectable_share"`` (default for more). The last is the
+        smallest share that is detected as a heavy hitter with probability 0.95. For pairs:
         ``"rectangle"``.
     kind : {"typical", "smooth", "multimodal", "spiky"}
-        Column for the choice and the target: the mean over all kinds, or one of them. Default:
-        "typical".
+        Kind of column for the choice and the target: the mean over all kinds, or one of them.
+        Default: "typical".
     refine : bool
         Whether to simulate the recommended pair on the reference columns instead of reading the
         table. Default: False.
     like : Distribution or array_like [domain.size], optional
-        Column on which to simulate it: a public one, or a guess. It must not come from the people
-        who are to be protected. For numbers, a multiscale wave gets the mixture components of the
-        least predicted error on it, where they help. Default: none.
+        Column on which to simulate the pair: a public one, or a guess. It must not come from the
+        people to be protected. For numbers, a multiscale wave gets the mixture components with the
+        least predicted error on this column, if they help. Default: none.
     repeats : int
-        Simulations of each column, at least 1. Default: 16.
+        Number of simulations of each column, at least 1. Default: 16.
     seed : int
         Seed of the simulations. Default: 0.
     report_bytes : int, optional
-        For labels, the most bytes that a report may have. One byte is enough for up to 2^14 labels,
-        by compressive privatization, whose errors are simulated. This takes some seconds at most
-        for given people, and up to a minute for an error. Default: no limit.
+        For labels, the most bytes that a report may have. One byte is enough for up to 2^14
+        labels, by compressive privatization, whose errors are simulated. This takes at most a few
+        seconds with `users`, and up to a minute with `error`. Default: no limit.
     server_seconds : float, optional
-        For labels, about the most CPU seconds that tallying and decoding may take. Default: no
+        For labels, the approximate limit on the CPU seconds of tallying and decoding. Default: no
         limit.
     questions : sequence of Question or str, optional
-        Questions of :mod:`lapwing.questions` for the result, or their strings. The design then
-        suits them: cells for shares and histograms, also of labels, one wave for a mean. Other
-        questions get wider intervals. With ``Curve()`` among them, some of the people report by the
-        default design. Default: the whole curve.
+        Questions from :mod:`lapwing.questions` that the result must answer, or their strings. The
+        design then suits them: cells for shares and histograms, including those of labels, and one
+        wave for a mean. Other questions get wider intervals. With ``Curve()`` among them, some of
+        the people report by the default design. Default: the whole curve.
 
     Returns
     -------
@@ -253,8 +254,8 @@ def recommend(
     Raises
     ------
     ArgumentError
-        When an argument is out of its range, or no number of people reaches the error. Then the
-        message states the least that is reached.
+        When an argument is out of its range, or no number of people reaches the error. The message
+        then states the least error that can be reached.
     PrivacyError
         When epsilon is not in (0, 24].
 
@@ -273,7 +274,7 @@ def recommend(
 
     **Accuracy.** The section on predicted errors in `benchmarks/accuracy` compares the predictions
     with simulation on columns that the table has not seen. Columns of one kind differ among
-    themselves by more than that.
+    themselves by more than the prediction error.
 
     **Cost.** A millisecond. With `refine` or `like` it takes a decode for every repeat and kind,
     and a few times that for `error`. The mixture that suits `like` takes a second.

@@ -1,8 +1,8 @@
 """Simulated tallies, and the errors of a randomizer and a decoder on known columns.
 
-A population's tally is drawn without making each person's report. The columns are made up, of three
-kinds from smooth to spiky. So planning a survey needs no data, and nothing was tuned on anybody's.
-A kind is a family, and a number picks its member, always the same one.
+A population's tally is drawn without making each person's report. The columns are synthetic, of
+three kinds from smooth to spiky. So planning a survey needs no data, and nothing was tuned on
+anybody's data. A kind is a family, and a number always selects the same member of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lapwing.protocol.randomizer import Randomizer, channel_for
 from lapwing.results.distribution import Distribution
 
 CROWD_LIMIT = 10**8
-"""Most people who are randomized one by one: a few seconds and gigabytes."""
+"""Most people who are randomized one by one, in a few seconds and gigabytes."""
 
 
 def simulated_exactly(randomizer: Randomizer) -> bool:
@@ -46,7 +46,7 @@ def simulate(
         Randomizer of the reports.
     counts : array_like [domain.size]
         Number of people in each bin or category, whole numbers. The bins below and above the range
-        may be left out. Then nobody is there.
+        may be left out, and then count as empty.
     rng : numpy.random.Generator or int
         Generator or seed. Simulated people need no protection.
 
@@ -58,8 +58,8 @@ def simulate(
     Raises
     ------
     ArgumentError
-        When the counts are not whole, negative, of a wrong length or all zero. For a randomizer
-        that must randomize everybody, or when there are more than 10^8 people.
+        When the counts are not whole, are negative, are of the wrong length or are all zero. Also
+        when there are more than 10^8 people and the randomizer must randomize each of them.
 
     Notes
     -----
@@ -70,7 +70,7 @@ def simulate(
 
     **Cost.** The time depends on the number of bins, and hardly on the number of people. Where no
     joint distribution is known (seeded hashing) every person is randomized, with randomness from
-    the generator. For linear hashing the result has the supports of every category.
+    the generator. For linear hashing the result has the support counts of every category.
 
     Examples
     --------
@@ -131,7 +131,7 @@ KINDS: Mapping[str, str] = {
     "floor",
     "spiky": "a smooth column of which 20 to 60% sit on 4 to 24 single points, a few of them heavy",
 }
-"""The kinds, and what their members look like."""
+"""The kinds, with a description of their members."""
 
 _SEED = 5021
 
@@ -201,7 +201,7 @@ def column_on(
 
 
 Column = Callable[[int], NDArray[np.float64]]
-"""The masses of the column of a repeat: the same each time, or another member of a family."""
+"""The masses of the column in each repeat: the same every time, or another member of a family."""
 
 
 def reference_family(domain: Domain, *, first: int = 0) -> dict[str, Column]:

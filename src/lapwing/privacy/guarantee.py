@@ -29,8 +29,8 @@ from lapwing.privacy.exact_numbers import (
 from lapwing.stored_fields import UNSAID, Exact, FromFields
 
 Standing = Literal["seeded", "simulated", "stated"]
-"""Why something is not known to be private: its randomness can be repeated, its people are made up,
-or another library drew the noise, and its maker's statement cannot be verified."""
+"""Why an output is not known to be private: its randomness can be repeated, its people are
+simulated, or another library drew the noise, and its maker's statement cannot be verified."""
 
 
 def standing_text(standing: Standing) -> str:
@@ -67,7 +67,7 @@ Neighbors = Literal["replace-one", "add-or-remove-one"]
 Model = Literal["local", "central", "shuffle"]
 
 People = Literal["same", "different"]
-"""Whether a person may be in two data sets, or nobody is."""
+"""Whether a person may be in two data sets, or nobody can be."""
 
 Callee = TypeVar("Callee", bound=Callable[..., Any])
 
@@ -99,7 +99,8 @@ def american(callee: Callee) -> Callee:
 
 
 MOST_ROWS = 2**20
-"""Rows of one unit that a release may count. Far fewer already cost more noise than they tell."""
+"""Most rows of one unit that a release may count. Far fewer already add more noise than
+information."""
 
 _LONGEST_NAME = 100
 
@@ -114,8 +115,8 @@ class PrivacyUnit(Declared, FromFields):
         Name of the column that identifies the unit of a row, 1 to 100 printable characters. It is
         public, because the release and the ledger state it.
     most : int
-        Largest number of rows of one unit that are counted, in 1..2^20. Of a unit with more rows,
-        random ones are counted.
+        Largest number of rows counted for one unit, in 1..2^20. If a unit has more rows, a random
+        choice of them is counted.
 
     Raises
     ------
@@ -174,32 +175,32 @@ class Guarantee(FromFields):
     Parameters
     ----------
     epsilon : int, float, str, Decimal or Fraction
-        Privacy parameter in nats, in (0, 10^9]. It is kept as an exact fraction. A float is the
-        decimal that it prints.
+        Privacy parameter in nats, in (0, 10^9]. It is kept as an exact fraction. A float is read
+        as its shortest decimal representation.
     delta : int, float, str, Decimal or Fraction
         Privacy parameter, in [0, 1). Zero is pure differential privacy.
     neighbors : {"replace-one", "add-or-remove-one"}
-        Difference between two inputs that must stay indistinguishable. In the local model it is
-        always "replace-one", because a report hides which value its sender holds.
+        Relation between two inputs that must stay indistinguishable. In the local model it is
+        always "replace-one", because a report hides which value its sender has.
     model : {"local", "central", "shuffle"}
         Trust model. "local" trusts nobody. "central" trusts a curator with the raw values.
         "shuffle" trusts a shuffler to hide who sent which report.
     lifetime : int, float, str, Decimal or Fraction, optional
         Epsilon of any number of reports that share a device file, where `epsilon` is that of one
         report. Such reports are memoized, or come from a permanent round of
-        :class:`lapwing.Rappor`. It takes no part in comparisons, and does not hold for reports
-        without such a file. Default: None.
+        :class:`lapwing.Rappor`. Comparisons ignore it, and it does not apply to reports without
+        such a file. Default: None.
     unit : PrivacyUnit, optional
         In the central model: the unit that is replaced, added or removed, with all its rows.
         Default: one row.
     summed : sequence of int, optional
-        In the central model, of a sum of releases: the number of releases in each group. Those of
-        one group are of the same people, and the guarantee is that of all of them together. Those
-        of two groups are of different people. It takes no part in comparisons. Default: none.
+        In the central model, for a sum of releases: the number of releases in each group. Releases
+        in one group are of the same people, and the guarantee covers all of them together.
+        Releases in different groups are of different people. Comparisons ignore it. Default: none.
     standing : {"seeded", "simulated", "stated"}, optional
         Why the guarantee is not known to hold. The output was drawn from a seed, its people are
-        simulated, or another library drew its noise (:func:`lapwing.read_counts`). It takes no part
-        in comparisons. Default: None.
+        simulated, or another library drew its noise (:func:`lapwing.read_counts`). Comparisons
+        ignore it. Default: None.
 
     Raises
     ------
@@ -305,17 +306,17 @@ class Guarantee(FromFields):
         return promise if self.standing is None else f"{promise}; {standing_text(self.standing)}"
 
     def marked(self, *standings: Standing | None) -> Guarantee:
-        """Return the guarantee of an output with these standings, in addition to its own.
+        """Return the guarantee with these standings in addition to its own.
 
         Parameters
         ----------
         *standings : {"seeded", "simulated", "stated"} or None
-            Of all that the output was made of.
+            Standings of everything that the output was made from.
 
         Returns
         -------
         Guarantee
-            The guarantee with its standing.
+            The guarantee with the combined standing.
         """
         standing = weakest_standing(self.standing, *standings)
         return self if standing == self.standing else replace(self, standing=standing)
@@ -340,7 +341,7 @@ class Certificate:
     **Privacy.** Every probability of an integer-threshold randomizer is a rational number, so
     `ratio` is exact. :attr:`holds` compares it with a rational lower bound of ``e^epsilon``. The
     contract tests recompute it from the dense table of probabilities on small domains. They also
-    test a threshold one above the largest legal one, which must not hold.
+    test a threshold one above the largest legal one, for which the bound must fail.
 
     Examples
     --------
@@ -368,7 +369,7 @@ class Certificate:
     def loss(self) -> float:
         """Epsilon that the rounding of thresholds leaves unused: ``epsilon - ln(ratio)``.
 
-        It is computed as ``-ln(1 - (bound - ratio) / bound)`` in exact differences. The two
+        It is computed as ``-ln(1 - (bound - ratio) / bound)`` with exact differences. The two
         logarithms agree to about 16 digits, so their difference in floating point would be noise.
         """
         return -math.log1p(-float((self.bound - self.ratio) / self.bound))

@@ -1,6 +1,6 @@
 """Privacy budgets: payments against a declared budget, as a value and in a file.
 
-A :class:`Ledger` is a value: a snapshot of what was paid. A :class:`LedgerFile`, which
+A :class:`Ledger` is a value: a snapshot of the payments. A :class:`LedgerFile`, which
 :meth:`Ledger.open` returns, is the file itself: only it can pay for a release.
 """
 
@@ -58,7 +58,7 @@ _SHOWN = 20
 class Ledger:
     """Privacy ledger (privacy accountant): a budget, its payments, and their composition.
 
-    A ledger is a value, so :meth:`spend` returns a new one and nothing changes when it refuses. Use
+    A ledger is a value, so :meth:`spend` returns a new one, and nothing changes if it refuses. Use
     :meth:`save` to write a new file, and :meth:`load` to read a snapshot of one. To pay from a
     file, use :meth:`open`.
 
@@ -69,7 +69,7 @@ class Ledger:
     entries : tuple of LedgerEntry
         Payments, in order. Default: none.
     tight : bool
-        True: a sum that the exact composition refuses is composed numerically as well. This allows
+        True: a sum that the exact composition refuses is also composed numerically. This allows
         more where Gaussian noise is combined with pure epsilons. See
         :func:`lapwing.privacy.privacy_loss.tight_epsilon`. It needs the extra "central". Default:
         False.
@@ -79,18 +79,18 @@ class Ledger:
     BudgetError
         When the entries exceed the budget.
     MismatchError
-        When an entry has another neighbor relation or model than the budget.
+        When the neighbor relation or model of an entry differs from the budget's.
     ArgumentError
-        When an argument has another type, or the budget has a lifetime or a unit.
+        When an argument has the wrong type, or the budget has a lifetime or a unit.
 
     Notes
     -----
-    **Privacy.** Losses compose exactly in fractions, each kind with its own (see
+    **Privacy.** Losses compose exactly in fractions, each kind separately (see
     :class:`PrivacyLoss`). Releases with Gaussian noise compose by Gaussian differential privacy.
     Answers to local surveys and pure releases use basic composition. The result holds for any
-    entries, also those chosen after earlier answers. Numerical composition, on request, is in
-    floating point and rounded upwards. Its theorem needs the sizes of the payments fixed
-    beforehand. The questions may follow from earlier answers, but not the epsilons.
+    entries, even those chosen after earlier answers. Numerical composition, on request, is in
+    floating point and rounded up. Its theorem requires the sizes of the payments to be fixed
+    beforehand. The questions may depend on earlier answers, but the epsilons may not.
 
     **Cost.** Each payment adds up all entries.
 
@@ -176,8 +176,8 @@ class Ledger:
     def spent(self) -> Guarantee | None:
         """Composed guarantee of all entries, or None when there are none.
 
-        Epsilons and deltas are summed where all entries have only those. Otherwise it is the
-        epsilon at the budget's delta.
+        Epsilons and deltas are summed if all entries have only those. Otherwise the epsilon is the
+        one at the budget's delta.
         """
         if not self.entries:
             return None
@@ -192,7 +192,7 @@ class Ledger:
         """Guarantee that may still be spent by basic composition, or None.
 
         It is None when the epsilon is used up. Releases with Gaussian noise may cost less together
-        than this says. See :attr:`largest_payment`.
+        than this suggests. See :attr:`largest_payment`.
         """
         spent = self.spent
         if spent is None:
@@ -209,10 +209,10 @@ class Ledger:
     def largest_payment(self) -> Guarantee | None:
         """The largest guarantee that :meth:`spend` would still accept.
 
-        It is that of a payment at the budget's delta, which has Gaussian noise and composes by
-        squares. Where :attr:`largest_pure_payment` has a larger epsilon, it is that one. Its
-        epsilon is a whole number of millionths, and at its delta one more would be refused. It
-        never grows by a payment. None when nothing is accepted.
+        It is the guarantee of a payment at the budget's delta with Gaussian noise, which composes
+        by squares. If :attr:`largest_pure_payment` has a larger epsilon, it is that one. Its
+        epsilon is a whole number of millionths, and at its delta one more would be refused. A
+        payment never increases it. None when nothing is accepted.
         """
         both = (self._largest(self.budget.delta), self.largest_pure_payment)
         return max((each for each in both if each), key=lambda each: each.epsilon, default=None)
@@ -258,7 +258,7 @@ class Ledger:
 
     @property
     def sum_protects(self) -> str | None:
-        """Whom the composed guarantee protects, in words. None where all protect the same."""
+        """Whom the composed guarantee protects, in words. None if all entries protect the same."""
         return protection_of([entry.guarantee for entry in self.entries])
 
     def _repr_html_(self) -> str:
@@ -296,7 +296,7 @@ class Ledger:
         guarantee : Guarantee
             Guarantee of the output, with the neighbor relation and model of the budget.
         loss : PrivacyLoss, optional
-            Privacy loss, where it composes more tightly than epsilon and delta. Default: None.
+            Privacy loss, if it composes more tightly than epsilon and delta. Default: None.
         state : {"reserved", "released"}
             Whether the output is not yet safely written. Default: "released".
         release : str, optional
@@ -314,13 +314,13 @@ class Ledger:
         BudgetError
             When the sum would exceed the budget. Nothing is spent.
         PrivacyError, ArgumentError
-            When it is no payment, or its neighbor relation or model differs from that of the
-            budget. Also when its loss is more than its guarantee.
+            When it is not a valid payment, or its neighbor relation or model differs from the
+            budget's. Also when its loss exceeds its guarantee.
 
         Warns
         -----
         LapwingWarning
-            When the payment protects another privacy unit than earlier payments.
+            When the payment protects a different privacy unit from earlier payments.
         """
         entry = LedgerEntry(name, guarantee, loss, state, release, rounds)
         self._check_relation(entry, PrivacyError)
@@ -385,7 +385,7 @@ class Ledger:
         Raises
         ------
         BudgetError
-            When this ledger did not pay for the round, or it was drawn already.
+            When this ledger did not pay for the round, or it was already drawn.
         """
         found = [entry for entry in self.entries if entry.release == release]
         if len(found) != 1 or found[0].loss != loss or found[0].rounds == 1:
@@ -413,7 +413,7 @@ class Ledger:
         Parameters
         ----------
         ledger : Path, str or LedgerFile
-            Path of the file. A :class:`LedgerFile` is returned as it is. The file is read at each
+            Path of the file. A :class:`LedgerFile` is returned unchanged. The file is read at each
             payment, not now.
         wait : float
             Seconds to wait for another process that is paying, 0 or more. Default: 10.
@@ -456,7 +456,7 @@ class Ledger:
         Raises
         ------
         FormatError
-            When the file is no ledger, of an unknown version, or damaged.
+            When the file is not a ledger, has an unknown version, or is damaged.
         """
         with opening(Path(path)):
             return read_as(Path(path), cls.from_document)
@@ -472,7 +472,7 @@ class Ledger:
         Raises
         ------
         FileExistsError
-            When a file of this name exists. Its record of what was spent must not be lost.
+            When a file of this name exists, because its record of what was spent must not be lost.
         """
         path = Path(path)
         # Not over a link either, even one to nowhere.
@@ -547,7 +547,7 @@ class Ledger:
         Raises
         ------
         FormatError
-            When it is not a ledger, of an unknown version or damaged.
+            When it is not a ledger, has an unknown version or is damaged.
         BudgetError, MismatchError
             When its entries do not fit its budget.
         """
@@ -575,10 +575,10 @@ class Ledger:
 class LedgerFile:
     """Ledger file, changed by one process at a time. :meth:`Ledger.open` returns it.
 
-    A payment is written to the disk before the block that releases begins. When the block ends
-    well, the payment is marked as released. After a crash in between it stays reserved, which
-    counts as spent, because nobody knows who saw the output. So no payment ever covers two
-    releases. A release that is tried again is paid again.
+    A payment is written to disk before the block that makes the release begins. When the block
+    ends without an error, the payment is marked as released. After a crash in between it stays
+    reserved, which counts as spent, because nobody knows who saw the output. So no payment ever
+    covers two releases. A release that is tried again is paid for again.
 
     Parameters
     ----------
@@ -590,18 +590,18 @@ class LedgerFile:
     Raises
     ------
     ArgumentError
-        When wait is no number of seconds.
+        When `wait` is not a number of seconds.
 
     Notes
     -----
     **Privacy.** The lock is on the open ledger itself, not on a file next to it that somebody may
     delete. The open file is compared with the file of that name. A replacement is locked before it
-    gets the name. A file is overwritten only when it is the file, with the content, that was read.
-    So payments at the same time add up, under any names. A payment that was made during another one
-    is kept, even if the file was replaced in between. A file of several hard links is refused.
-    Replacing one of its names would leave the others with a budget of their own. A copy of the file
-    is another ledger. The library cannot know that both pay for the same data.
-    `tests/privacy/test_ledger_attacks.py` tries all this.
+    gets the name. A file is overwritten only if it is the file that was read, with unchanged
+    content. So simultaneous payments add up, under any names. A payment that was made during
+    another one is kept, even if the file was replaced in between. A file with several hard links
+    is refused, because replacing one of its names would leave each name with a separate budget. A
+    copy of the file is another ledger. The library cannot know that both pay for the same data.
+    `tests/privacy/test_ledger_attacks.py` tests all of this.
 
     Examples
     --------
@@ -670,8 +670,8 @@ class LedgerFile:
         release : str
             Identifier of the output.
         rounds : int
-            Number of noise draws that the payment covers, in 1..10,000. Default: 1. The block makes
-            the first.
+            Number of noise draws that the payment covers, in 1..10,000. Default: 1. The block
+            makes the first draw.
 
         Yields
         ------
@@ -682,9 +682,9 @@ class LedgerFile:
         ------
         BudgetError
             Before the block: when another process keeps the ledger locked, the file has several
-            hard links, or the budget would be exceeded. Then nothing was spent and the block does
-            not run. After the block: when the file was replaced and the new one cannot pay. Also
-            when it got another hard link. Then the payment stays reserved.
+            hard links, or the budget would be exceeded. Then nothing has been spent and the block
+            does not run. After the block: when the file was replaced and the new one cannot pay,
+            or the file got another hard link. Then the payment stays reserved.
         """
         with self._locked() as file:
             ledger = _ledger(file.content, file.path).spend(
@@ -705,7 +705,7 @@ class LedgerFile:
 
     @inherits(Ledger.next_round)
     def begin_round(self, release: str, *, after: int, loss: PrivacyLoss) -> Ledger:
-        """Mark one more round of a payment as drawn, on the disk, before its noise is drawn.
+        """Mark one more round of a payment as drawn, on disk, before its noise is drawn.
 
         Returns
         -------
@@ -715,7 +715,7 @@ class LedgerFile:
         Raises
         ------
         BudgetError
-            When this ledger did not pay for the round, or it was drawn already. Then nothing
+            When this ledger did not pay for the round, or it was already drawn. Then nothing
             changes.
         """
         with self._locked() as file:

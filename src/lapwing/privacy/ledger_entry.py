@@ -22,7 +22,8 @@ SLACK = Fraction(101, 100)
 _TWICE = Fraction(2)
 
 MOST_ROUNDS = 10_000
-"""Rounds of one person that a payment may cover. More only make its exact fractions long."""
+"""Most rounds of one person that a payment may cover. More would only lengthen its exact
+fractions."""
 
 
 def check_standing(standing: Standing | None, *, name: str) -> None:
@@ -36,7 +37,7 @@ def check_standing(standing: Standing | None, *, name: str) -> None:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """Payment of a ledger: a guarantee and its privacy loss.
+    """Payment in a ledger: a guarantee and its privacy loss.
 
     Parameters
     ----------
@@ -45,30 +46,31 @@ class LedgerEntry:
     guarantee : Guarantee
         Guarantee of the output, with its neighbor relation and model.
     loss : PrivacyLoss, optional
-        Privacy loss, where it composes more tightly than epsilon and delta. Default: None, which
+        Privacy loss, if it composes more tightly than epsilon and delta. Default: None, which
         charges epsilon and delta. It must give the guarantee by the proved conversion. See Notes.
     state : {"reserved", "released"}
-        "reserved" from before the noise is drawn until the output is safely written. It counts as
-        spent, because after a crash nobody knows who has seen the output. Default: "released".
+        "reserved" applies from before the noise is drawn until the output is safely written. It
+        counts as spent, because after a crash nobody knows who has seen the output. Default:
+        "released".
     release : str, optional
         Identifier of the output. Default: None.
     rounds : int
         Number of noise draws that the payment covers, in 1..10,000. Default: 1.
     drawn_rounds : int
-        Number of rounds that were begun, in 1..rounds. Default: 1. A round is marked before its
-        noise is drawn, so none is drawn twice.
+        Number of rounds begun, in 1..rounds. Default: 1. A round is marked before its noise is
+        drawn, so none is drawn twice.
 
     Raises
     ------
     PrivacyError
-        When the loss is more than the guarantee.
+        When the loss exceeds the guarantee.
     ArgumentError
-        When an argument has another type or is out of range.
+        When an argument has the wrong type or is out of range.
 
     Notes
     -----
-    **Privacy.** A loss is charged where it gives the guarantee with at most 1% to spare. A smaller
-    loss is not that of the guarantee, so the guarantee itself is charged.
+    **Privacy.** A loss is charged if it gives the guarantee with at most 1% to spare. A smaller
+    loss does not match the guarantee, so the guarantee itself is charged.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Privacy losses of releases. Losses add, and their sum gives an epsilon at any delta.
 
-Four kinds are kept apart, because each adds exactly only with its own. They are squares of mu
-(Gaussian differential privacy), rho (zero-concentrated), and epsilon with delta (pure and
+Four numbers are kept separate, because each adds exactly only to its own kind. They are squares of
+mu (Gaussian differential privacy), rho (zero-concentrated), and epsilon with delta (pure and
 approximate).
 """
 
@@ -22,7 +22,8 @@ from lapwing.stored_fields import Exact, FromFields
 ZERO = Fraction(0)
 
 LARGEST = 10**15
-"""Of each number of a loss: noise that costs more protects nobody, and would overflow a float."""
+"""Limit of each number of a loss: noise that costs more protects nobody, and would overflow a
+float."""
 
 _LEAST_DELTA = Fraction(1, 10**300)
 """What is left of a smaller delta counts as nothing."""
@@ -33,7 +34,7 @@ _LEAST_RHO = Fraction(1, 2**60)
 
 @dataclass(frozen=True)
 class PrivacyLoss(FromFields):
-    """Composed privacy loss: a sum of losses between the same two neighbors.
+    """Composed privacy loss: a sum of losses for the same neighbor relation.
 
     Parameters
     ----------
@@ -53,11 +54,10 @@ class PrivacyLoss(FromFields):
 
     Notes
     -----
-    **Privacy.** Adaptive composition adds each kind with its own. Gaussian differential privacy
-    adds squares of mu ([1]_, corollary 2). Rho adds [2]_. Epsilon and delta add ([3]_, theorem
-    3.16). Kinds are combined by basic composition of their (epsilon, delta). Where there is rho,
-    they are combined after ``rho += mu^2 / 2``, which holds for every mu-GDP release with Gaussian
-    noise.
+    **Privacy.** Adaptive composition adds each kind separately. Gaussian differential privacy adds
+    squares of mu ([1]_, corollary 2). Rho adds [2]_. Epsilon and delta add ([3]_, theorem 3.16).
+    Kinds are combined by basic composition of their (epsilon, delta). If there is a rho, they are
+    combined after ``rho += mu^2 / 2``, which holds for every mu-GDP release with Gaussian noise.
 
     References
     ----------
@@ -132,12 +132,12 @@ class PrivacyLoss(FromFields):
         Returns
         -------
         Fraction
-            Epsilon in nats with which the whole satisfies (epsilon, delta).
+            Epsilon in nats for which the composed loss satisfies (epsilon, delta).
 
         Raises
         ------
         PrivacyError
-            When the delta is not above the delta that approximate releases have already spent.
+            When the delta does not exceed the delta that approximate releases have already spent.
         """
         rest = delta - self.delta
         if rest < 0 or (rest < _LEAST_DELTA and (self.mu_squared or self.rho)):
@@ -153,7 +153,7 @@ class PrivacyLoss(FromFields):
         return self.epsilon
 
     def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Return whether the whole is proved to satisfy (epsilon, delta).
+        """Return whether the composed loss is proved to satisfy (epsilon, delta).
 
         Parameters
         ----------
@@ -174,17 +174,17 @@ class PrivacyLoss(FromFields):
         return self.mu_squared == 0 or delta_above(left, self.mu_squared) <= rest
 
     def uses_up(self, epsilon: Fraction, delta: Fraction, *, slack: Fraction) -> bool:
-        """Return whether a guarantee is that of this loss: a little more would break it.
+        """Return whether a guarantee matches this loss: a slightly larger loss would break it.
 
-        The loss's own delta has no part in this. A loss whose own delta uses up the stated one is
-        within the guarantee with any large epsilon. So any epsilon would be believed.
+        The loss's own delta is ignored here. A loss whose own delta uses up the stated one
+        satisfies the guarantee with any large epsilon. So any epsilon would be believed.
 
         Parameters
         ----------
         epsilon, delta : Fraction
             Guarantee that the loss satisfies.
         slack : Fraction
-            Factor above 1: how much more.
+            Factor above 1 by which the loss is increased.
 
         Returns
         -------
@@ -268,7 +268,7 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 GRID = 1e-4
-"""Of the privacy loss. Each payment is rounded up by at most this much."""
+"""Grid step of the privacy loss. Each payment is rounded up by at most this much."""
 
 _MOST_EPSILON = 100
 

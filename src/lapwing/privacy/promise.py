@@ -26,7 +26,7 @@ from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields
 
 STATED_DELTA = Fraction(1, 10**6)
-"""The delta at which an epsilon is stated for a privacy guarantee that is made in mu or rho."""
+"""The delta at which an epsilon is stated for a privacy guarantee given in mu or rho."""
 
 _FINE = 2**40
 """Parts of mu and rho are whole multiples of 1 / _FINE, rounded down."""
@@ -44,7 +44,7 @@ class Promise(FromFields):
     Parameters
     ----------
     neighbors : {"replace-one", "add-or-remove-one"}
-        Which data sets must not be distinguished. With "replace-one" the number of people is
+        Which data sets must be indistinguishable. With "replace-one" the number of people is
         public. "add-or-remove-one" hides it, and a replaced row then has up to twice the epsilon.
     epsilon : int, float, str, Decimal or Fraction, optional
         Privacy parameter in nats, in (0, 24].
@@ -56,7 +56,7 @@ class Promise(FromFields):
         Parameter of zero-concentrated differential privacy, in (0, 24].
     unit : PrivacyUnit, optional
         Privacy unit, which is replaced, added or removed with all its rows. The number of rows is
-        then never public, with either relation. Default: a person has one row.
+        then never public, under either relation. Default: a person has one row.
 
     Raises
     ------
@@ -139,20 +139,20 @@ class Promise(FromFields):
 
     @property
     def shows_people(self) -> bool:
-        """Whether the number of rows is public: replaced rows, and one row for each person."""
+        """Whether the number of rows is public: for replaced rows, and one row for each person."""
         return self.neighbors == "replace-one" and self.unit is None
 
     @property
     def pure(self) -> bool:
-        """Whether it is pure: epsilon with delta 0.
+        """Whether the guarantee is pure: epsilon with delta 0.
 
-        Only noise with exponential tails keeps a pure guarantee.
+        Only noise with exponential tails satisfies a pure guarantee.
         """
         return self.epsilon is not None and self.delta == 0
 
     @property
     def whole_loss(self) -> PrivacyLoss:
-        """Largest privacy loss that it allows."""
+        """Largest privacy loss that the parameters allow."""
         return PrivacyLoss(
             epsilon=self.epsilon or Fraction(0),
             delta=self.delta,
@@ -171,7 +171,7 @@ class Promise(FromFields):
         Returns
         -------
         Guarantee
-            Guarantee of the central model. For mu and rho it states the epsilon at delta 1e-6.
+            Guarantee in the central model. For mu and rho it states the epsilon at delta 1e-6.
         """
         epsilon, delta = self.epsilon, self.delta
         if epsilon is None:
@@ -180,7 +180,7 @@ class Promise(FromFields):
         return Guarantee(epsilon, delta, self.neighbors, "central", unit=self.unit)
 
     def allows(self, loss: PrivacyLoss) -> bool:
-        """Return whether a loss is proved to keep the privacy guarantee.
+        """Return whether a loss is proved to meet the privacy guarantee.
 
         Parameters
         ----------
@@ -204,15 +204,15 @@ class Promise(FromFields):
     def split(self, releases: int, mechanism: Any, domain: Any) -> Promise:
         """Return the privacy parameters of each of several releases under this privacy guarantee.
 
-        For mechanisms that release again over all people after each round, such as
-        :class:`AdaptiveQuantiles` and :class:`MatchingPursuit`. There the people of the first round
-        contribute to every release. Releases of linear mechanisms are added instead, and each of
-        their rounds has people of its own.
+        Use it for mechanisms that release again over all people after each round, such as
+        :class:`AdaptiveQuantiles` and :class:`MatchingPursuit`. In these, the people of the first
+        round contribute to every release. Releases of linear mechanisms are added instead, and
+        each of their rounds has different people.
 
         Parameters
         ----------
         releases : int
-            Number of releases, in 1..1000. It is fixed before the first.
+            Number of releases, in 1..1000. It is fixed before the first release.
         mechanism : Mechanism
             Mechanism of all releases.
         domain : Interval, Integers or Categories
@@ -221,13 +221,13 @@ class Promise(FromFields):
         Returns
         -------
         Promise
-            In epsilon where the mechanism's loss is pure, else in mu or rho. Those compose more
-            tightly than epsilons with deltas.
+            Parameters in epsilon if the mechanism's loss is pure, and otherwise in mu or rho,
+            which compose more tightly than epsilons with deltas.
 
         Raises
         ------
         ArgumentError, PrivacyError
-            Those of the mechanism, and when a part would be too small.
+            As for the mechanism, and when a part would be too small.
 
         Notes
         -----

@@ -58,21 +58,21 @@ class Shuffled(Protocol):
 def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
     """Privacy amplification by shuffling (Feldman, McMillan and Talwar, 2021).
 
-    It is the guarantee that shuffled reports give each of so many people.
+    It is the guarantee that shuffled reports give to each person in a group of a given size.
 
     Parameters
     ----------
     randomizer : Randomizer
-        Randomizer of pure epsilon. All people use it, each once.
+        Randomizer with pure epsilon. All people use it, each once.
     users : int
-        Honest people whose reports are shuffled together, at least 1.
+        Number of honest people whose reports are shuffled together, at least 1.
     delta : float, str or Fraction
         Delta of the guarantee, in (0, 1). Choose it well below 1 / users.
 
     Returns
     -------
     Guarantee
-        Guarantee of model "shuffle" with the smallest epsilon that is proved, rounded upwards to
+        Guarantee in the "shuffle" model with the smallest epsilon that is proved, rounded up to
         six digits.
 
     Raises
@@ -83,9 +83,10 @@ def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
     Notes
     -----
     **Privacy.** The smaller epsilon of two theorems is returned, and never more than the local one.
-    See :func:`clones_delta` and :func:`flagged_delta`. Reports must hold nothing but the output of
-    the randomizer. Seeds of hashing are public and drawn by the device, independent of the value,
-    so they may be shuffled along. A seed that the server assigned to a person names that person.
+    See :func:`clones_delta` and :func:`flagged_delta`. Reports must contain nothing but the output
+    of the randomizer. Hashing seeds are public and drawn by the device, independently of the
+    value, so they may be shuffled with the reports. A seed that the server assigned to a person
+    identifies that person.
 
     **Cost.** About 0.1 s for any number of users.
 
@@ -136,12 +137,12 @@ def amplified_epsilon(
     local_epsilon : float
         Epsilon of one report in nats, in (0, 64].
     users : int
-        Honest people whose reports are shuffled together, at least 1.
+        Number of honest people whose reports are shuffled together, at least 1.
     delta : float
         Delta of the guarantee, in (0, 1).
     total_variation : float, optional
-        Total variation distance between the reports of two values, when it is the same for every
-        two. Default: None, which uses :func:`clones_delta` only.
+        Total variation distance between the reports of two values, if it is the same for every
+        pair. Default: None, which uses only :func:`clones_delta`.
 
     Returns
     -------
@@ -210,9 +211,9 @@ def _two_levels(local_epsilon: float, users: int, total_variation: float) -> _La
 def clones_delta(
     epsilon: float, *, local_epsilon: float, users: int, least: float = 1e-12
 ) -> float:
-    """Bound of delta at an epsilon by clones (Feldman, McMillan and Talwar, 2021).
+    """Bound on delta at an epsilon, by clones (Feldman, McMillan and Talwar, 2021).
 
-    It holds for every local randomizer of pure epsilon.
+    It holds for every local randomizer with pure epsilon.
 
     Parameters
     ----------
@@ -221,14 +222,14 @@ def clones_delta(
     local_epsilon : float
         Epsilon of one report in nats, called epsilon0 in the paper.
     users : int
-        Honest people whose reports are shuffled together, at least 1.
+        Number of honest people whose reports are shuffled together, at least 1.
     least : float
-        The bound is not made sharper than a thousandth of this. Default: 1e-12.
+        The bound is not refined beyond a thousandth of this. Default: 1e-12.
 
     Returns
     -------
     float
-        Upper bound of delta, in [0, 1].
+        Upper bound on delta, in [0, 1].
 
     Notes
     -----
@@ -236,12 +237,12 @@ def clones_delta(
     or x'. By the local guarantee there are distributions Q and Q' with ``R(x) = (p Q + Q') / (p +
     1)`` and ``R(x') = (Q + p Q') / (p + 1)``, where p = e^epsilon0. Every other person's report is
     at least ``1 / p`` times ``(Q + Q') / 2``. So each other person is a clone with probability ``1
-    / p``, independently. A clone is one of Q and Q' at random. Given the number of clones, the
+    / p``, independently. A clone draws from Q or Q' at random. Given the number of clones, the
     other reports do not depend on person 1. Only the numbers of draws from Q and from Q'
     distinguish the populations. Let C be binomial(users - 1, 1 / p) and A binomial(C, 1/2). Let D
-    be 1 with probability p / (p + 1), else 0. Then the two numbers are ``(A + D, C - A + 1 - D)``,
-    or the same in the other order. The tests compare the bound with the enumeration of all shuffles
-    of small populations.
+    be 1 with probability p / (p + 1), and otherwise 0. Then the two numbers are ``(A + D, C - A +
+    1 - D)``, or the same in the other order. The tests compare the bound with the enumeration of
+    all shuffles of small populations.
 
     The bound is theorem 3.1 of [1]_.
 
@@ -268,7 +269,7 @@ def flagged_delta(
     total_variation: float,
     least: float = 1e-12,
 ) -> float:
-    """Bound of delta at an epsilon from the total variation (Feldman et al., 2023).
+    """Bound on delta at an epsilon, from the total variation (Feldman et al., 2023).
 
     It holds for randomizers whose reports of any two values have the same total variation distance.
 

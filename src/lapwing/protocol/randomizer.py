@@ -25,7 +25,7 @@ from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import CountTally, Observation, Tally, TallyLog
 
 CHUNK = 2**16
-"""People randomized at a time: the temporary arrays stay in cache."""
+"""Number of people randomized at a time, so that the temporary arrays stay in cache."""
 
 if TYPE_CHECKING:  # with a default, which the typing of Python 3.11 does not know
     from typing_extensions import TypeVar
@@ -43,9 +43,9 @@ Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 class Randomizer(Described, Generic[Collected]):
     """Local randomizer: the algorithm that a person's device runs.
 
-    It is a frozen dataclass with a domain, epsilon and at most a few parameters. Everything else
-    derives from these fields, so client and decoder cannot disagree. Inheriting is a convenience:
-    any frozen dataclass with these public names is a randomizer.
+    It is a frozen dataclass with a domain, an epsilon and at most a few parameters. Everything
+    else is derived from these fields, so client and decoder cannot disagree. Inheriting is a
+    convenience: any frozen dataclass with these public names is a randomizer.
 
     domain: Legal values.
     epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
@@ -53,10 +53,11 @@ class Randomizer(Described, Generic[Collected]):
 
     Notes
     -----
-    A subclass states its `name` and its `decoder`, and writes :attr:`channel`, :meth:`certificate`,
-    :meth:`from_words`, ``_thresholds``, ``_layout`` and ``_reports_of``. Names with an underscore
-    are for subclasses and for the rest of this package. Derived values are computed once for each
-    instance. Neither :mod:`pickle` nor :func:`dataclasses.replace` carries them on.
+    A subclass states its `name` and its `decoder`, and defines :attr:`channel`,
+    :meth:`certificate`, :meth:`from_words`, ``_thresholds``, ``_layout`` and ``_reports_of``.
+    Names with an underscore are for subclasses and for the rest of this package. Derived values
+    are computed once for each instance. Neither :mod:`pickle` nor :func:`dataclasses.replace`
+    copies them.
     """
 
     domain: DomainField
@@ -72,7 +73,7 @@ class Randomizer(Described, Generic[Collected]):
     """Whether the JavaScript module has it, so that a page in a browser can answer."""
 
     collects: ClassVar[Literal["counts", "log"]] = "counts"
-    """Kind of tally of its reports: "counts", or "log" for the stored reports."""
+    """Kind of tally made from its reports: "counts", or "log" for the stored reports."""
 
     _simulation: ClassVar[Literal["exact", "users"]] = "exact"
     """Whether counts can be drawn without drawing the report of every person."""
@@ -100,7 +101,7 @@ class Randomizer(Described, Generic[Collected]):
 
     @abstractmethod
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one input.
+        """Return the report that these random 64-bit words produce for one input.
 
         Test vectors pin this function, and clients in other languages port it.
 
@@ -195,8 +196,8 @@ class Randomizer(Described, Generic[Collected]):
         Raises
         ------
         DomainError
-            When the domain refuses a value, with the position of the first one. Nothing is
-            randomized then.
+            When the domain refuses a value. The error gives the position of the first one, and
+            nothing is randomized.
         """
         source = source_of(rng)
         data = self._reports_of(self._points_of(values), source)
@@ -213,14 +214,14 @@ class Randomizer(Described, Generic[Collected]):
         Returns
         -------
         CountTally or TallyLog
-            Counts, or the stored reports where there are too many values to count.
+            Counts, or the stored reports if there are too many values to count.
 
         Raises
         ------
         MismatchError
             When another randomizer made the reports.
         ReportError
-            When a report cannot occur, with the position of the first one.
+            When a report cannot occur. The error gives the position of the first one.
         """
         data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
         blocks = self._count(data)

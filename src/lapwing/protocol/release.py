@@ -1,4 +1,4 @@
-"""Release of a curator: noisy whole numbers, and all that is needed to read them."""
+"""A curator's release: noisy whole numbers, and everything that is needed to read them."""
 
 from __future__ import annotations
 
@@ -60,28 +60,29 @@ VERSION = 1
 LARGEST_ANSWER = 2**62
 
 LARGEST_SUM = 2**63 - 2**12
-"""Sums of answers stay below it, also where a float says so."""
+"""Sums of answers stay below it, even when computed as a float."""
 
 
 class Mechanism(Described):
-    """Base class of the curator's algorithms: a frozen dataclass of a few public parameters.
+    """Base class of the curator's algorithms: a frozen dataclass with a few public parameters.
 
-    Values derived from the fields are written here. A class may inherit it, but need not: any
+    Values derived from the fields are defined here. A class may inherit from it, but need not: any
     frozen dataclass with the same public names is a mechanism.
     """
 
     linear: ClassVar[bool] = False
-    """Whether releases of different people can be added to the release of all of them."""
+    """Whether releases of different people can be added to get a release of all of them."""
 
     most_people: ClassVar[int] = MOST_PEOPLE
-    """People whose counts it adds exactly."""
+    """Largest number of people whose counts it adds exactly."""
     # A smaller limit is public, so only mechanisms that show the number of people have one.
 
     _adaptive: ClassVar[bool] = False
     """Whether it chooses later questions by earlier answers, so that no release tells its error."""
 
     hides_units: ClassVar[bool] = False
-    """Whether its noise can hide all rows of a unit: it says so, because row noise would not."""
+    """Whether its noise can hide all rows of a unit. It must be stated, because noise for one row
+    would not."""
 
     @property
     def _decoder(self) -> Any:
@@ -95,7 +96,7 @@ class Mechanism(Described):
 
     @abstractmethod
     def check(self, domain: Domain) -> None:
-        """Raise ArgumentError when it cannot be used on a domain.
+        """Raise ArgumentError if it cannot be used on a domain.
 
         Parameters
         ----------
@@ -113,7 +114,7 @@ class Mechanism(Described):
         """Return the privacy cost of a release, before anything is drawn.
 
         A payment is made after this call. So every reason to refuse :meth:`release` is checked
-        here: when it returns, any counts of the domain will be released.
+        here: once it returns, any counts on the domain will be released.
 
         Parameters
         ----------
@@ -163,7 +164,7 @@ class Mechanism(Described):
         Raises
         ------
         ArgumentError, PrivacyError, MissingExtraError
-            As for :meth:`loss`, for the same reasons. Nothing was drawn then.
+            As for :meth:`loss`, for the same reasons. Nothing has been drawn.
         """
         if not isinstance(summary, ExactCounts) or not isinstance(promise, Promise):
             raise ArgumentError(
@@ -184,7 +185,7 @@ class Mechanism(Described):
 
     @abstractmethod
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its privacy guarantees.
+        """Raise PrivacyError unless the noise of a release meets its privacy guarantees.
 
         Parameters
         ----------
@@ -217,7 +218,7 @@ class Mechanism(Described):
         return release.variance
 
     def combined(self, release: Release) -> NDArray[Any]:
-        """Return the answers that a decoder reads, by default those of the release.
+        """Return the answers that a decoder reads, by default the release's own.
 
         Parameters
         ----------
@@ -232,7 +233,7 @@ class Mechanism(Described):
         return release.answers
 
     def estimated_people(self, release: Release) -> int:
-        """Return the number of people, from public numbers and noisy answers alone.
+        """Return the number of people, using only public numbers and noisy answers.
 
         Parameters
         ----------
@@ -322,8 +323,8 @@ class ReleasePart(Declared, FromFields):
 class Release(SummedRelease, Stored):
     """Release of a central mechanism: its noisy answers, which are public.
 
-    Releases of different people by one mechanism add with ``+``. Those of the same people, such as
-    one of each month, add with :meth:`sum_of`.
+    Releases of different people by one mechanism are added with ``+``. Those of the same people,
+    such as one for each month, are added with :meth:`sum_of`.
 
     Parameters
     ----------
@@ -334,24 +335,25 @@ class Release(SummedRelease, Stored):
     answers : numpy.ndarray
         Noisy answers, int64 [answers of the mechanism]: exact answers plus the noise of all parts.
     parts : sequence of ReleasePart
-        One part for each group of people whose releases were added. At least one.
+        One part for each release that was added, at least one.
     choices : dict
         Private choices of an adaptive mechanism, as JSON values. Default: empty.
     groups : sequence of int
         Number of parts in each group, in the order of the parts. The parts of one group may be of
-        the same people, those of two groups are of different people. Default: each part is a group.
+        the same people. Those of different groups are of different people. Default: each part is a
+        group.
     digests : sequence of str
-        32 hex digits for each release of a sum, or for one of few numbers. A copy under another
-        identifier is known by them. Default: computed.
+        32 hex digits for each release of a sum, or for a release of few numbers. They reveal a
+        copy under another identifier. Default: computed.
 
     See Also
     --------
-    lapwing.release : Makes a release of raw values.
+    lapwing.release : Makes a release from raw values.
 
     Notes
     -----
-    **Privacy.** Each person contributed to one group of parts only. So :attr:`guarantee` is that of
-    the group with the largest epsilon and delta. Within a group the privacy losses compose.
+    **Privacy.** Each person contributed to only one group of parts. So :attr:`guarantee` is that
+    of the group with the largest epsilon and delta. Within a group the privacy losses compose.
 
     **Accuracy.** Each answer has the noise of all parts, with variance :attr:`variance`.
 
@@ -431,7 +433,7 @@ class Release(SummedRelease, Stored):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the mechanism and the domain in hexadecimal. Releases that agree in it add."""
+        """SHA-256 of mechanism and domain in hexadecimal. Releases that share it can be added."""
         try:
             return _fingerprint(self.mechanism, self.domain)
         except TypeError:  # a mechanism of somebody else's that cannot be looked up
@@ -439,7 +441,7 @@ class Release(SummedRelease, Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Privacy guarantee of each person, who contributed to one group of parts only."""
+        """Privacy guarantee of each person, who contributed to only one group of parts."""
         parts = iter(self.parts)
         promises = [_composed([*islice(parts, size)]) for size in self._groups]
         return Guarantee(
@@ -462,7 +464,7 @@ class Release(SummedRelease, Stored):
 
     @property
     def people(self) -> int | None:
-        """Number of rows that contributed to all parts, or None when it is secret."""
+        """Total number of rows in all parts, or None if it is secret."""
         numbers = [part.people for part in self.parts]
         return None if None in numbers else sum(number for number in numbers if number is not None)
 
@@ -478,24 +480,24 @@ class Release(SummedRelease, Stored):
 
     @property
     def blocks(self) -> tuple[NDArray[Any], ...]:
-        """Answers as a decoder reads them, in one block."""
+        """Answers in the form that a decoder reads, in one block."""
         return (self.mechanism.combined(self),)
 
     @property
     def reports(self) -> tuple[int, ...]:
-        """Number of people of the block, as far as it is public, at least 1."""
+        """Number of people in the block, as far as it is public, at least 1."""
         return (self.total,)
 
     @property
     def total(self) -> int:
-        """Number of people, or its private estimate where the number is secret, at least 1."""
+        """Number of people, or its private estimate if the number is secret, at least 1."""
         known = self.people
         if known is None:
             known = self.mechanism.estimated_people(self)
         return max(1, int(known))
 
     def marked(self, standing: Standing | None) -> Release:
-        """Return the release, each part with this standing unless it is None.
+        """Return the release with this standing in each part, unless it is None.
 
         Parameters
         ----------
@@ -505,7 +507,7 @@ class Release(SummedRelease, Stored):
         Returns
         -------
         Release
-            Release whose parts say so.
+            Release whose parts have this standing.
         """
         if standing is None:
             return self
@@ -551,7 +553,7 @@ class Release(SummedRelease, Stored):
 
     @classmethod
     def sum_of(cls, releases: Iterable[Any], *, people: People) -> Release:
-        """Return the sum of releases, which says whether they are of the same people.
+        """Return the sum of releases, which states whether they are of the same people.
 
         Parameters
         ----------
@@ -559,28 +561,28 @@ class Release(SummedRelease, Stored):
             Releases of one mechanism and domain, at least one.
         people : {"different", "same"}
             Whether a person may have contributed to two of them. "different" is the same as ``+``,
-            and each person has the guarantee of one release. With "same", such as releases of each
-            month, the privacy losses compose.
+            and each person has the guarantee of one release. With "same", such as monthly
+            releases, the privacy losses compose.
 
         Returns
         -------
         Release
-            Sum. Its guarantee, its file and every screen state the choice.
+            The sum. Its guarantee, its file and every screen state the choice.
 
         Raises
         ------
         ArgumentError
-            When there is no release, or `people` is neither.
+            When there is no release, or `people` is neither of its two values.
         MismatchError
             As for ``+``.
 
         Notes
         -----
         **Privacy.** Losses of the same people add (:class:`lapwing.privacy.PrivacyLoss`). Their
-        epsilon is stated at the largest delta of the releases, or above it where approximate
-        guarantees have spent more. Of releases that are sums already, all parts compose. Gaussian
-        noise composes more tightly than Laplace noise. So name a mechanism that has it, or pay from
-        a ledger.
+        epsilon is stated at the largest delta of the releases, or at a larger one if approximate
+        guarantees have spent more. If a release is itself a sum, all its parts compose. Gaussian
+        noise composes more tightly than Laplace noise, so choose a mechanism with Gaussian noise,
+        or pay from a ledger.
 
         Examples
         --------
@@ -635,8 +637,8 @@ class Release(SummedRelease, Stored):
         Raises
         ------
         FormatError
-            When it is no release, of an unknown version, damaged, or states less noise than its
-            privacy guarantee needs.
+            When it is not a release, has an unknown version, is damaged, or states less noise than
+            its privacy guarantee needs.
         """
         require_format(document, name="lapwing-release", version=VERSION)
         keys = {"format", "version", "mechanism", "domain", "answers", "parts", "choices"}

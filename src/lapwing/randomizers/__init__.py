@@ -1,4 +1,4 @@
-"""Randomizers: the algorithms that run on a person's device. Each has a file of its own."""
+"""Randomizers: the algorithms that run on a person's device, each in a separate file."""
 
 from lapwing.registry import attached
 

@@ -1,7 +1,8 @@
 """Mixtures: public randomness draws one of several randomizers, which then randomizes the value.
 
 The draw does not depend on the value, and each component is epsilon-private on its own, so the
-whole is. A report is the number of the group, then the component's report, padded to the widest.
+mixture is too. A report is the number of the group, followed by the component's report, padded to
+the widest one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from lapwing.protocol.randomizer import (
 )
 
 COIN = 2**32
-"""Shares of the groups are whole parts of this, so that the coin is exact."""
+"""Shares of the groups are whole multiples of 1 / COIN, so that the draw is exact."""
 
 MOST_GROUPS = 255
 """A report names its group in one byte."""
@@ -94,9 +95,9 @@ class Mixture(Randomizer[Collected]):
     Notes
     -----
     **Privacy.** The report of group g has ``P(g, y | x) = share_g P_g(y | x)``, with shares that do
-    not depend on x. So the likelihood ratio is that of the component, and the worst ratio is that
-    of the worst component. :meth:`certificate` states it. The contract tests check it on the dense
-    channel of the whole mixture.
+    not depend on x. So the likelihood ratio of a report is that of its component, and the worst
+    ratio is that of the worst component. :meth:`certificate` states it. The contract tests check
+    it on the dense channel of the whole mixture.
     """
 
     def __post_init__(self) -> None:
@@ -149,7 +150,7 @@ class Mixture(Randomizer[Collected]):
 
     @cached_property
     def report_width(self) -> int:
-        """Bytes of one report: one for the group, then those of the widest component."""
+        """Bytes of one report: one for the group, plus those of the widest component."""
         return 1 + max(component.randomizer.report_width for component in self.groups)
 
     @cached_property
@@ -221,12 +222,12 @@ class Mixture(Randomizer[Collected]):
         return data
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one bin or category.
+        """Return the report that these random 64-bit words produce for one bin or category.
 
-        The high 32 bits of the first word choose the group: the first whose cumulated shares exceed
-        them. The component then takes its own words, for the cell of the value. This is
-        ``value * cells // size``, or the last cell that begins at the value or before it where
-        cells have starts of their own.
+        The high 32 bits of the first word choose the group: the first whose cumulative share
+        exceeds them. The component then uses further words, for the cell of the value. This is
+        ``value * cells // size`` or, if the cells have given starts, the last cell that begins at
+        or before the value.
         """
         check_symbol(value, self.domain.size)
         coin = next(words) >> 32

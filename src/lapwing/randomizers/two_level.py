@@ -1,10 +1,10 @@
-"""The two-level design of many randomizers, whose reports are one integer code.
+"""The two-level design of many randomizers, whose reports are a single integer code.
 
 Every value has a high-probability output set. All these sets have the same size, and an output is
 ``e^epsilon`` times as likely inside the set of a value as outside. In the code an output is "near"
-a value when it is in the value's set, else "far". So a report takes two exact draws: near with
-probability ``T / 2^64``, then uniform inside or outside. A concrete randomizer defines the sets,
-and nothing about probabilities.
+a value if it is in the value's set, and otherwise "far". So a report takes two exact draws: near
+with probability ``T / 2^64``, then uniform inside or outside. A concrete randomizer defines only
+the sets, not the probabilities.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from lapwing.randomizers.window_counts import spread_evenly
 Encode = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 LARGEST_TABLE = 2**26
-"""Most outputs that are counted one by one."""
+"""Most outputs that are counted individually."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class CodeReports:
 class NearAndFar(Randomizer[Collected]):
     """Base class of randomizers whose report is near its value with probability T / 2^64.
 
-    All near outputs are equally likely, and so are all others. A randomizer that reports a set
-    counts sets in units of which both numbers are whole.
+    All near outputs are equally likely, and so are all others. A randomizer that reports sets
+    counts them in a unit in which both numbers are whole.
     """
 
     domain: Annotated[Domain, domain_of()]
@@ -268,9 +268,9 @@ class TwoLevel(NearAndFar[CountTally]):
         return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one input.
+        """Return the report that these random 64-bit words produce for one input.
 
-        The first word is near when it is below T, else far.
+        The first word is near if it is below T, and otherwise far.
         :func:`lapwing.privacy.sampling.randomness.scalar_below` draws the offset from the next
         word.
         """

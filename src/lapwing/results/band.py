@@ -19,7 +19,7 @@ Kind = Literal["pointwise", "simultaneous"]
 Target = Literal["empirical", "population"]
 
 Among = Literal["all", "present"]
-"""Of whom a share is: of all people, or of those whose value is present."""
+"""The people of whom a share is taken: all people, or those whose value is present."""
 
 _CERTAIN = 1e-6
 """A band narrower than this part of its widest place has no error there but rounding."""
@@ -76,10 +76,9 @@ class Band:
     Parameters
     ----------
     points : numpy.ndarray
-        Right ends of the bins for a CDF, or numbers of the categories for shares. Float64
-        [knots].
+        Right ends of the bins for a CDF, or numbers of the categories for shares, float64 [knots].
     starts : numpy.ndarray
-        Left ends of the bins, float64 [knots]. Quantile intervals end at whole bins.
+        Left ends of the bins, float64 [knots], because quantile intervals consist of whole bins.
     low, high : numpy.ndarray
         Lower and upper curve, float64 [knots], in [0, 1].
     level : float
@@ -87,14 +86,14 @@ class Band:
     kind : {"pointwise", "simultaneous"}
         Whether the level holds at each point alone, or for the whole curve at once.
     target : {"empirical", "population"}
-        Whether it covers the distribution of the people who reported, or of all people they were
-        drawn from.
+        Whether the band is for the people who reported, or for all people from whom they were
+        drawn.
     method : str
-        How it was made, with what is known of its coverage.
+        How the band was made, and what is known about its coverage.
     below : float, optional
-        Upper end of the share below `low` of a domain whose first bin holds `low` itself. The first
-        point of the band is then the share of `low` or less, which may be all of this bin. Default:
-        None, where the first point is the end of a bin.
+        Upper end of the interval for the share below `low`, when the first bin contains `low`
+        itself. The first point of the band is then the share at or below `low`, which may include
+        this whole bin. Default: None, where the first point is the end of a bin.
 
     See Also
     --------
@@ -130,7 +129,7 @@ class Band:
     def quantile(self, probability: float) -> tuple[float, float]:
         """Return an interval for a quantile, by inversion of the band, in numbers of the line.
 
-        It reaches to the outer ends of the bins, because a band says nothing inside them.
+        It extends to the outer ends of the bins, because a band gives no information inside them.
 
         Parameters
         ----------
@@ -140,7 +139,7 @@ class Band:
         Returns
         -------
         tuple of float
-            Lower and upper end, in numbers of the line: of days for dates, of seconds for times.
+            Lower and upper end, in numbers of the line: days for dates, seconds for times.
 
         Raises
         ------
@@ -179,7 +178,7 @@ class Band:
         return first, stop
 
     def reaching(self, heights: Vector) -> Band:
-        """Return the band that reaches to a curve where that lies outside: it covers no less.
+        """Return the band widened to contain a curve that lies partly outside it.
 
         Parameters
         ----------
@@ -195,12 +194,13 @@ class Band:
         return replace(self, low=low, high=high)
 
     def holding_low(self, symbol: int) -> Band:
-        """Return the band whose first point is `low`, and no longer the bin of values below it.
+        """Return the band whose first point is `low` instead of the bin of values below it.
 
         Parameters
         ----------
         symbol : int
-            Position of the bin that holds `low` itself. All of its people may hold just this value.
+            Position of the bin that contains `low` itself. All of its people may have exactly this
+            value.
 
         Returns
         -------
@@ -211,21 +211,21 @@ class Band:
         return replace(self, high=high, below=float(self.high[0]))
 
     def monotone(self) -> Band:
-        """Return the narrowest band around it whose curves never fall.
+        """Return the narrowest band that contains this one and whose curves never fall.
 
         Pictures and tables of a CDF show this band.
 
         Returns
         -------
         Band
-            Band of the same kind, at no point narrower.
+            Band of the same kind, nowhere narrower.
 
         Notes
         -----
-        **Accuracy.** A pointwise band of an unbiased estimate goes up and down with the noise, and
-        no CDF does. The new band contains the old one, so it covers no less at any point. The
-        widest such band inside the old one would cover less. Its lower curve at a point is the
-        highest of all before, and each of these fails as often as the level allows.
+        **Accuracy.** A pointwise band of an unbiased estimate goes up and down with the noise, but
+        no CDF does. The new band contains the old one, so its coverage is no lower at any point.
+        The widest such band inside the old one would cover less. Its lower curve at a point would
+        be the highest of all earlier ones, each of which fails as often as the level allows.
 
         **Cost.** O(knots).
         """
@@ -235,7 +235,8 @@ class Band:
     def share_inside(self, heights: Vector) -> float:
         """Return the share of the points at which a curve lies in the band.
 
-        If it is well below the level, the decoder smooths away something that the reports show.
+        If this share is well below the level, the decoder smooths away something that the reports
+        show.
 
         Parameters
         ----------
@@ -276,7 +277,7 @@ class DifferenceBand:
     __repr__ = short_repr
 
     def reaching(self, heights: Vector) -> DifferenceBand:
-        """Return the band that reaches to a curve where that lies outside: it covers no less."""
+        """Return the band widened to contain a curve that lies partly outside it."""
         low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
         return replace(self, low=low, high=high)
 

@@ -1,7 +1,7 @@
-"""A cumulative distribution function that is linear in bins and steps at atoms.
+"""A cumulative distribution function that is linear in bins and has steps at atoms.
 
-One representation serves estimates, signed estimates and raw samples. It has masses on pieces of
-the real line. A piece is a bin (mass spread evenly) or a point (``left == right``).
+One representation serves estimates, signed estimates and raw samples: masses on pieces of the real
+line. A piece is a bin (mass spread evenly) or a point (``left == right``).
 """
 
 from __future__ import annotations
@@ -44,22 +44,23 @@ class Cumulative:
     left, right : numpy.ndarray
         Ends of the pieces, float64 [pieces], both non-decreasing. Pieces do not overlap.
     mass : numpy.ndarray
-        Masses, float64 [pieces], summing to 1. Negative only for unbiased estimates.
+        Masses, float64 [pieces], which sum to 1. They are negative only for unbiased estimates.
     outside : bool
-        Whether the first piece is all values below the line and the last all values above it. The
-        method :meth:`at`, moments and distances take them at the ends of the line, as if values
+        Whether the first piece is all values below the line, and the last all values above it. The
+        method :meth:`at`, moments and distances place them at the ends of the line, as if values
         were limited to it. The methods :meth:`up_to` and :meth:`quantile` do not. Default: False.
     warn : callable, optional
-        Called when a moment is asked, which is that of limited values. Default: None.
+        Function to call when a moment is requested, which is that of limited values. Default:
+        None.
     circle : Circle, optional
-        Circle on which the line is wound, so that its ends are one point. Default: a line.
+        Circle onto which the line is wound, so that its ends are one point. Default: a line.
     whole : tuple of numpy.ndarray, optional
-        First and last whole number of each piece, if values are whole numbers. Moments take the
-        mass of a piece to be spread evenly over these numbers. Default: None, over the piece.
+        First and last whole number of each piece, if values are whole numbers. Moments assume that
+        the mass of a piece is spread evenly over these numbers. Default: None, over the piece.
 
     Notes
     -----
-    **Cost.** O(pieces) to add up the masses once. A point is then looked up in O(log pieces).
+    **Cost.** O(pieces) to sum the masses once. A point is then looked up in O(log pieces).
 
     Examples
     --------
@@ -83,14 +84,14 @@ class Cumulative:
 
     @classmethod
     def on(cls, domain: Domain, mass: Vector) -> Cumulative:
-        """Return the CDF of the masses of a domain, among those whose value is present.
+        """Return the CDF of masses on a domain, among those whose value is present.
 
         Parameters
         ----------
         domain : Domain
             Ordered domain.
         mass : numpy.ndarray
-            Masses, float64 [domain.size], or without the missing bin. Not all zero.
+            Masses, float64 [domain.size], or without the missing bin. They must not all be zero.
 
         Returns
         -------
@@ -147,7 +148,7 @@ class Cumulative:
 
     @property
     def cumulative(self) -> Cumulative:
-        """Itself: a distance takes whatever has a CDF."""
+        """The object itself, because distances take anything that has a CDF."""
         return self
 
     @cached_property
@@ -173,7 +174,7 @@ class Cumulative:
         return self._evaluate(points, side="right")
 
     def up_to(self, places: Places) -> Vector:
-        """Return the mass up to each place, with or without the values of just this place.
+        """Return the mass up to each place, with or without the values at exactly this place.
 
         Below the line it is the mass of all values there. Above the line it is the mass of all
         values that are not there, because their distance from the line is not known.
@@ -181,7 +182,7 @@ class Cumulative:
         Parameters
         ----------
         places : Places
-            Points, and whether each point itself is left out.
+            Points, and whether each point itself is excluded.
 
         Returns
         -------
@@ -279,7 +280,7 @@ class Cumulative:
         return np.where(np.isnan(x), np.nan, result)[()]
 
     def turned(self, start: float) -> Cumulative:
-        """Return the same masses from a point of the circle on, as a line of the same length.
+        """Return the same masses on a line as long as the circle, from a point of it on.
 
         Parameters
         ----------
@@ -318,16 +319,16 @@ class Cumulative:
     def quantile(self, probabilities: ArrayLike, *, start: float | None = None) -> Vector:
         """Return the smallest x with P(value <= x) at least p, for each p in [0, 1].
 
-        Only for masses that are not negative. The quantile of 0 is the start of the first piece
-        that holds mass. A quantile below the line is -inf, one above it is inf. On a circle values
-        are counted from `start` on, once round.
+        It requires masses that are not negative. The quantile of 0 is the start of the first piece
+        that has mass. A quantile below the line is -inf, and one above it is inf. On a circle
+        values are counted from `start`, once around.
 
         Parameters
         ----------
         probabilities : array_like
             Probabilities in [0, 1].
         start : float, optional
-            Point from which values are counted on a circle. Required there only.
+            Point from which values are counted on a circle. It is required there, and only there.
 
         Returns
         -------
@@ -374,14 +375,14 @@ class Cumulative:
 
     @property
     def resultant_length(self) -> float:
-        """The mean resultant length R of a circle, in [0, 1]: 1 where all values are one."""
+        """The mean resultant length R on a circle, in [0, 1]: 1 if all values are equal."""
         return min(abs(self._resultant), 1.0)
 
     @property
     def mean(self) -> float:
-        """Expected value of values limited to the line, in its unit.
+        """Mean of values limited to the line, in its unit.
 
-        On a circle it is the direction of the mean resultant vector, NaN where that is zero.
+        On a circle it is the direction of the mean resultant vector, or NaN if that is zero.
         """
         if self.circle is None:
             first, last = self.whole or (self.left, self.right)
@@ -416,7 +417,7 @@ class Cumulative:
         return float(np.dot(self.mass, center**2 + within))
 
     def moment(self, order: int) -> float:
-        """Return the expected `order`-th power of a value. The mass in a bin is spread evenly.
+        """Return the mean of the `order`-th power. The mass in a bin is spread evenly.
 
         Parameters
         ----------
@@ -431,7 +432,7 @@ class Cumulative:
         Raises
         ------
         ArgumentError
-            When the order is not a whole number of at least 0. Also on a circle.
+            When `order` is not a whole number of at least 0. Also on a circle.
 
         Examples
         --------

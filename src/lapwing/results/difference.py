@@ -1,4 +1,4 @@
-"""Two groups, or two periods, compared: what the first has more than the second, with bands."""
+"""Two groups or periods compared: the first minus the second, with bands."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         Two distributions on the same domain.
     people : {"same", "different"}
         "same" if a person may have contributed to both, as in two periods. "different" if nobody
-        did, as in two groups. It decides the guarantee. Default: "same", the cautious choice, with
-        which the privacy parameters add.
+        did, as in two groups. This determines the guarantee. Default: "same", the cautious choice,
+        under which the privacy parameters add.
     target : {"population", "empirical"}
-        Whether all intervals are about the people from whom both sides were drawn (default), or
-        about the people who reported. Two random halves of one table differ by chance in the second
-        sense, and do not differ in the first.
+        Whether all intervals are for the people from whom both sides were drawn (default), or for
+        the people who reported. Two random halves of one table differ by chance in the second
+        sense, but not in the first.
     joint : mapping, optional
-        Error distribution of the difference for each kind of band, where the two are of one series
+        Error distribution of the difference for each kind of band, if the two are from one series
         and share errors (:meth:`Series.between`). Bands come from it. Intervals of single numbers
         add the errors of the two, and are wider than necessary.
 
@@ -88,22 +88,22 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
     MismatchError
         When the domains differ. Also when both are from one survey with memoized reports and the
         same people may be in both. Each of their reports is about their first value, so the
-        difference would show only who joined and who left.
+        difference would show only the effect of people who joined or left.
     ArgumentError
-        When one is no Distribution, or when `people` or `target` is another word.
+        When one is not a Distribution, or when `people` or `target` is none of its allowed words.
 
     Notes
     -----
-    **Accuracy.** The randomness in the reports of the two is independent, even if the same people
-    answered twice. So their error covariances add. The people drawn are independent only if nobody
-    is in both. With `target="population"` both samplings count as independent, and :attr:`caution`
-    says so where a person may be in both. If the two values of a person are alike, intervals are
-    then wider than necessary.
+    **Accuracy.** The randomness in the two sets of reports is independent, even if the same people
+    answered twice. So their error covariances add. The two samples of people are independent only
+    if nobody is in both. With `target="population"` both samplings count as independent, and
+    :attr:`caution` says so if a person may be in both. If a person's two values are similar,
+    intervals are then wider than necessary.
 
-    Where one of the two is of too few people for an interval, points are NaN, as those of
+    If one of the two has too few people for an interval, points are NaN, as in
     :class:`Distribution`.
 
-    **Cost.** That of the same question to both sides.
+    **Cost.** That of the same question asked of both sides.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
 
     @property
     def caution(self) -> str | None:
-        """Sentence about a limit of the intervals. None where there is nothing to say."""
+        """Sentence about a limitation of the intervals. None if there is nothing to say."""
         if self.people == "same" and self.target == "population":
             return (
                 "both samples are treated as independent. If many are in both, the intervals are "
@@ -187,11 +187,11 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """Privacy guarantee of one person by both together.
+        """Privacy guarantee of one person from both together.
 
         Different people: each is in one group, so it is the weaker of the two guarantees. The same
-        people: epsilons and deltas add. None when one has no guarantee, or when they are of
-        different models or neighbors.
+        people: epsilons and deltas add. None if one has no guarantee, or if they have different
+        models or neighbors.
         """
         one, two = self.first.guarantee, self.second.guarantee
         if one is None or two is None:
@@ -239,21 +239,21 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
 
     @unless_few
     def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> Vector:
-        """Return how much higher a quantile of the first is than that of the second.
+        """Return how much higher a quantile is in the first than in the second.
 
         Parameters
         ----------
         probabilities : array_like
             Probabilities in [0, 1].
         start : object, optional
-            Place on a circle from which both are counted, as for :meth:`Distribution.quantile`.
-            Required there only.
+            Place on a circle from which both are counted, as for :meth:`Distribution.quantile`. It
+            is required there, and only there.
 
         Returns
         -------
         numpy.ndarray
             Shifts in the unit of the values, float64, in the shape of `probabilities`: days for
-            dates, seconds for timestamps and times of day. NaN where one of the two quantiles is
+            dates, seconds for timestamps and times of day. NaN if one of the two quantiles is
             outside the range, because its distance is not known.
 
         Raises
@@ -338,15 +338,15 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
 
     @unless_few
     def mean(self) -> float | None:
-        """Return how much higher the mean of the first is, in the unit of the values.
+        """Return how much higher the mean is in the first, in the unit of the values.
 
-        On a circle it is the shorter way round from the mean direction of the second to that of the
-        first. It is positive where the first is later.
+        On a circle it is the shorter way around from the mean direction of the second to that of
+        the first. It is positive if the first is later.
 
         Returns
         -------
         float or None
-            Shift of the mean. None where one of the two has no clear middle on a circle.
+            Shift of the mean. None if one of the two has no clear middle on a circle.
 
         Raises
         ------
@@ -355,7 +355,8 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
 
         Notes
         -----
-        **Accuracy.** Both are means of values limited to the range, as :meth:`Distribution.mean`.
+        **Accuracy.** Both are means of values limited to the range, as in
+        :meth:`Distribution.mean`.
         """
         for each in (self.first, self.second):
             each._warn_when_limited()
@@ -459,12 +460,12 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         title: str | None = None,
         label: str | None = None,
     ) -> Any:
-        """Draw both CDFs above their difference with its bands, or the differences of shares.
+        """Draw both CDFs above their difference and its bands, or draw the differences of shares.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes for the difference alone. Default: a new figure of pyplot.
+            Axes for the difference alone. Default: a new pyplot figure.
         level : float
             Level of the bands, in (0, 1). Default: 0.95.
         names : (str, str), optional
@@ -474,7 +475,7 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         title : str, optional
             Title of the picture.
         label : str, optional
-            Name of the values, and their unit.
+            Name of the values, with their unit.
 
         Returns
         -------
@@ -496,9 +497,9 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         -------
         dict of str to list
             Columns of :meth:`Distribution.to_dict`, each the first minus the second. Numbers have
-            `share` of all people, and `cdf` with its interval `low` and `high` of those whose value
-            is present. Labels have `share` with its interval. The columns `interval` and `about`
-            have the kind and whom the intervals are about.
+            `share` for all people, and `cdf` with its interval `low` and `high` for those whose
+            value is present. Labels have `share` with its interval. The columns `interval` and
+            `about` state the kind of the intervals and whom they are about.
 
         Examples
         --------

@@ -98,8 +98,8 @@ class DifferenceIntervals:
 
         Notes
         -----
-        **Accuracy.** It holds whatever the values do inside the bins in which the range ends, in
-        each of the two on its own.
+        **Accuracy.** It holds wherever the values lie inside the bins in which the range ends, in
+        each of the two separately.
 
         **Cost.** O(bins times the rank of the covariances).
         """
@@ -155,9 +155,9 @@ class DifferenceIntervals:
 
         Notes
         -----
-        **Accuracy.** Values may be anywhere inside their bins, in each of the two on its own. On a
-        circle, an end may be more than half the circle from zero, where the two directions are
-        nearly opposite.
+        **Accuracy.** Values may be anywhere inside their bins, in each of the two separately. On a
+        circle, an end may be more than half the circle from zero if the two directions are nearly
+        opposite.
         """
         error_laws = self._error_laws()
         if error_laws is None:
@@ -182,14 +182,15 @@ class DifferenceIntervals:
         Returns
         -------
         tuple of float, or None
-            Lower and upper end, in the unit of :meth:`quantile`. An end is infinite where a
-            quantile may be outside the range. None when one of the two has no error distribution,
-            and where the shift is not known.
+            Lower and upper end, in the unit of :meth:`quantile`. An end is infinite if a quantile
+            may be outside the range. None when one of the two has no error distribution, or the
+            shift is not known.
 
         Notes
         -----
         **Accuracy.** Each side has an interval whose level is the square root of `level`. Their
-        errors are independent, so both hold together with `level`. The intervals end at whole bins.
+        errors are independent, so both hold together with probability `level`. The intervals
+        consist of whole bins.
 
         **Cost.** That of the two confidence bands.
         """
@@ -254,17 +255,18 @@ class DifferenceIntervals:
         Raises
         ------
         ArgumentError
-            When the level is not in (0, 1), or `kind` is another word.
+            When the level is not in (0, 1), or `kind` is none of its allowed words.
 
         Notes
         -----
         **Accuracy.** The errors of the two are independent, so their covariances add. A pointwise
         band is cut to the simultaneous one, as in :meth:`Distribution.confidence_band`. A
         simultaneous band tests equality: its `leaves_zero` says whether it excludes zero somewhere.
-        At `low` each side may be anything from the share below `low` to that of the first bin.
+        At `low` each side may be anything from the share below `low` to the share up to the end of
+        the first bin.
 
         **Cost.** The simultaneous band of two CDFs simulates 1,000 errors of the whole curve, once
-        for each level. The pointwise band needs this simulation also, up to 32,768 bins.
+        for each level. Up to 32,768 bins, the pointwise band also needs this simulation.
 
         Examples
         --------

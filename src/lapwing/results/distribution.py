@@ -1,4 +1,4 @@
-"""The result: a distribution with its guarantee, its uncertainty and how it was made."""
+"""The result: a distribution with its guarantee, its uncertainty and its provenance."""
 
 from __future__ import annotations
 
@@ -60,28 +60,29 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
     Its masses are not negative and sum to one.
 
-    On an interval the CDF is linear within bins and steps at atoms. On whole numbers it steps.
-    Categories have shares only. If the domain has a missing category, `cdf`, `quantile`, `mean` and
-    `variance` are among those whose value is present, and ``share(None)`` is the rest. The field
-    `mass` is of all people. So is :meth:`share`, unless you pass ``among="present"``.
+    On an interval the CDF is linear within bins and has steps at atoms. On whole numbers it has
+    steps. Categories have only shares. If the domain has a missing category, `cdf`, `quantile`,
+    `mean` and `variance` refer to those whose value is present. ``share(None)`` is the share of
+    the rest. The field `mass` refers to all people. So does :meth:`share`, unless you pass
+    ``among="present"``.
 
     Parameters
     ----------
     domain : Domain
         Domain of the values.
     mass : numpy.ndarray
-        Shares of the bins or categories, float64 [domain.size]. A release counts missing values, in
-        a last entry, so `mass` is longer than the list of bins. Where the domain counts values
-        outside the range, those below come first and those above after the bins. :attr:`bin_mass`
-        holds the bins alone.
+        Shares of the bins or categories, float64 [domain.size]. A release counts missing values in
+        a last entry, so `mass` is longer than the list of bins. If the domain counts values
+        outside the range, those below come first and those above come after the bins.
+        :attr:`bin_mass` contains only the bins.
     reports : int
-        Number of people behind it. Default: 0, for a distribution that was not estimated.
+        Number of people who contributed. Default: 0, for a distribution that was not estimated.
     guarantee : Guarantee, optional
         The privacy guarantee under which the reports were collected.
     uncertainty : Uncertainty, optional
-        Error distribution, computed when it was decoded. Without one there are no intervals.
+        Error distribution, computed during decoding. Without one there are no intervals.
     provenance : dict
-        How it was made: decoder, iterations, whether it converged. JSON values only.
+        How the result was made: decoder, iterations, whether it converged. JSON values only.
     signed : SignedEstimate, optional
         The estimate before it became a distribution, which may be negative. A decoder keeps it
         on request: ``LeastSquares(signed=True)``.
@@ -93,11 +94,13 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
     Notes
     -----
     **Accuracy.** Ranges, shares, quantiles, the mean and the variance have intervals if there is an
-    error distribution. An answer takes the values in a bin to be spread evenly. An interval allows
-    for any places in the bin. A group of too few people for an interval has no answers. They are
-    NaN, with a :class:`lapwing.errors.WeakAnswerWarning`. `mass` keeps what was decoded.
+    error distribution. An answer assumes that the values in a bin are spread evenly. An interval
+    allows for any positions in the bin. A group with too few people for an interval has no
+    answers. They are NaN, with a :class:`lapwing.errors.WeakAnswerWarning`. `mass` keeps the
+    decoded shares.
 
-    **Cost.** The CDF is added up once, O(bins). A point or a quantile is then found in O(log bins).
+    **Cost.** The CDF is summed once, in O(bins). A point or a quantile is then found in O(log
+    bins).
 
     Examples
     --------
@@ -158,14 +161,14 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Parameters
         ----------
         values : array_like
-            Values of the people, one for each, in the unit of the domain.
+            One value for each person, in the unit of the domain.
         domain : Domain
             Domain of the values.
 
         Returns
         -------
         Distribution
-            Exact values, not private: without intervals, and saved with ``exact=True`` only.
+            Exact values, not private: without intervals, and saved only with ``exact=True``.
 
         Raises
         ------
@@ -184,25 +187,25 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
     @classmethod
     def of_counts(cls, counts: ArrayLike, domain: Domain) -> Distribution:
-        """Return the empirical distribution with these counts of the bins or categories.
+        """Return the empirical distribution with these counts for the bins or categories.
 
         Parameters
         ----------
         counts : array_like
-            Number of people of each bin or category, [domain.size]. They must not be negative. You
-            may leave out the counts below and above the range: they are then zero.
+            Number of people in each bin or category, [domain.size], not negative. You may leave
+            out the counts below and above the range, which are then zero.
         domain : Domain
             Domain of the values.
 
         Returns
         -------
         Distribution
-            Exact values, not private: without intervals, and saved with ``exact=True`` only.
+            Exact values, not private: without intervals, and saved only with ``exact=True``.
 
         Raises
         ------
         ArgumentError
-            When the counts are no list of this length with a positive sum, or one is negative.
+            When the counts are not a list of this length with a positive sum, or one is negative.
 
         Examples
         --------
@@ -249,7 +252,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Returns
         -------
         numpy.ndarray
-            Densities, float64, in the shape of `points`. Infinite at an atom that holds mass.
+            Densities, float64, in the shape of `points`. Infinite at an atom that has mass.
 
         Raises
         ------
@@ -270,7 +273,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return P(value <= x) for each point, among those whose value is present.
 
-        Points are dates or times where the values are. A date is a whole day, and this day counts:
+        Points are dates or times if the values are. A date means the whole day, which is included:
         ``cdf("2026-06-30")`` is the share of the dates up to the end of that day.
 
         Returns
@@ -281,19 +284,20 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Warns
         -----
         LimitedWarning
-            Once, when an atom is detected in an outermost bin and a point is at the end that this
-            bin holds.
+            Once, when an atom is detected in an outermost bin and a point is at the end of the
+            range in this bin.
 
         Notes
         -----
         **Accuracy.** At an edge of a bin it is a sum of whole bins. Inside a bin it is
-        interpolated, as if the values were spread evenly there. If the domain counts values outside
-        its range, a point above `high` has the share up to `high`. A point below `low` has the
-        share below `low`.
+        interpolated, as if the values were spread evenly there. If the domain counts values
+        outside its range, a point above `high` gets the share up to `high`. A point below `low`
+        gets the share below `low`.
 
-        People who hold just `low` are in the first bin, and no report says how many they are. So at
-        `low` it is 0, or the share below `low`, and may be up to that of the first bin:
-        ``probability_interval(-inf, low)``. Declare `low` as an atom of the domain to count them.
+        People who have exactly `low` are in the first bin, and no report shows how many they are.
+        So at `low` it is 0, or the share below `low`, and the true value may be up to that of the
+        first bin: ``probability_interval(-inf, low)``. Declare `low` as an atom of the domain to
+        count them.
 
         Examples
         --------
@@ -310,7 +314,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
     def quantile(self, probabilities: ArrayLike, *, start: Any = None) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
 
-        On a circle, values are counted from `start` on, once round: ``start="12:00"`` for times
+        On a circle, values are counted from `start`, once around: ``start="12:00"`` for times
         around midnight.
 
         Parameters
@@ -318,14 +322,14 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         probabilities : array_like
             Probabilities in [0, 1].
         start : object, optional
-            Place on a circle from which values are counted. Required there only.
+            Place on a circle from which values are counted. It is required there, and only there.
 
         Returns
         -------
         numpy.ndarray
             Quantiles in the shape of `probabilities`: float64 for numbers, datetime64 for dates and
-            timestamps, strings such as "09:30:00" for times of day. A quantile above the range is
-            ``inf`` and one below it ``-inf``, if the domain counts values outside.
+            timestamps, strings such as "09:30:00" for times of day. If the domain counts values
+            outside, a quantile above the range is ``inf`` and one below it is ``-inf``.
 
         Raises
         ------
@@ -337,8 +341,8 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
         Notes
         -----
-        **Accuracy.** Inside a bin it is interpolated, as :meth:`cdf`. The method
-        :meth:`quantile_interval` has the interval.
+        **Accuracy.** Inside a bin it is interpolated, as in :meth:`cdf`. The method
+        :meth:`quantile_interval` gives the interval.
 
         Examples
         --------
@@ -360,12 +364,12 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         ----------
         low, high : float, or a date or time
             Ends of the range, with ``low <= high``. Both may be infinite. On a circle a range may
-            go round the end: ``probability("22:00", "02:00")``.
+            wrap around the end: ``probability("22:00", "02:00")``.
         closed : {"left", "right", "both", "neither"}, optional
-            Ends that belong to the range. Default: the end that belongs to the bins, so that a
-            range between edges is exact. It is ``low < value <= high`` for numbers and
-            ``low <= value < high`` for dates, times and circles. A range of numbers that begins
-            at the `low` of the domain includes it, as the first bin does.
+            Ends that belong to the range. Default: as for the bins, so that a range between edges
+            is exact. It is ``low < value <= high`` for numbers and ``low <= value < high`` for
+            dates, times and circles. A range of numbers that begins at the `low` of the domain
+            includes it, as the first bin does.
 
         Returns
         -------
@@ -393,8 +397,8 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Returns
         -------
         object
-            Mean, a float for numbers and otherwise as :meth:`quantile`. None where a circle has no
-            clear middle: the 95% interval of the mean resultant length contains zero.
+            Mean, a float for numbers and otherwise as in :meth:`quantile`. None if there is no
+            clear middle on a circle: the 95% interval of the mean resultant length contains zero.
 
         Raises
         ------
@@ -404,13 +408,13 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Warns
         -----
         LimitedWarning
-            Once, when a share of people outside the range is beyond chance.
+            Once, when the share of people outside the range is larger than chance explains.
 
         Notes
         -----
         **Accuracy.** It is the mean of values limited to the range of the domain: a person outside
         counts at the nearest end. Values are spread evenly in a bin, or evenly over its whole
-        numbers if the domain has ``whole=True``. :meth:`mean_interval` has the interval.
+        numbers if the domain has ``whole=True``. :meth:`mean_interval` gives the interval.
 
         Examples
         --------
@@ -432,12 +436,12 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Returns
         -------
         float
-            Variance, in the squared unit of the domain. Its root is :meth:`std`.
+            Variance, in the squared unit of the domain. Its square root is :meth:`std`.
 
         Raises
         ------
         ArgumentError
-            On a circle, which has no variance.
+            On a circle, where the variance is not defined.
 
         See Also
         --------
@@ -460,9 +464,9 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Returns
         -------
         float
-            Standard deviation, in the unit of the domain: of times in seconds. On a circle it is
-            ``sqrt(-2 ln R)`` radians, converted to this unit. R is the mean resultant length,
-            ``cumulative.resultant_length``. For R = 0 it is infinite.
+            Standard deviation, in the unit of the domain, which is seconds for times. On a circle
+            it is ``sqrt(-2 ln R)`` radians, converted to this unit. R is the mean resultant
+            length, ``cumulative.resultant_length``. For R = 0 it is infinite.
 
         Examples
         --------
@@ -495,7 +499,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Raises
         ------
         ArgumentError
-            When the size is no whole number of at least 0.
+            When the size is not a whole number of at least 0.
 
         Notes
         -----
@@ -514,12 +518,12 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
-        """Values that many people hold exactly, from left to right. It is empty for categories.
+        """Values that many people have exactly, from left to right. It is empty for categories.
 
-        They are the atoms that the domain declares, and the detected ones. A detected atom is a bin
-        that stands out of the bins around it by more than the noise. In a column without atoms none
-        is detected with a probability of 99%. The CDF stays linear inside the bin of a detected
-        atom, because no report says where in the bin it is.
+        They are the atoms that the domain declares, and the detected ones. A detected atom is a
+        bin that exceeds the bins around it by more than the noise. In a column without atoms, with
+        a probability of 99%, none is detected. The CDF stays linear inside the bin of a detected
+        atom, because no report shows where in the bin it is.
 
         Examples
         --------
@@ -533,7 +537,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
 
     @unless_few
     def share(self, label: Any, *, among: Among = "all") -> float:
-        """Return the share of one category, or of the bin that holds a value.
+        """Return the share of one category, or of the bin that contains a value.
 
         Parameters
         ----------
@@ -542,8 +546,8 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
             refused, even if the domain counts it elsewhere. On a circle every finite value is in
             the domain, because values wrap.
         among : {"all", "present"}
-            Share of all people (default), or of those whose value is present, as all answers of the
-            CDF are. The two differ only where the domain has a missing category.
+            Share of all people (default), or of those whose value is present, as in all answers
+            from the CDF. The two differ only if the domain has a missing category.
 
         Returns
         -------
@@ -555,8 +559,9 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         DomainError
             When there is no such label, or the value is not in the domain.
         ArgumentError
-            When the missing share is asked of a release by matching pursuit, polynomial projection
-            or adaptive quantiles. They count missing values at the upper end, so it is not known.
+            When the missing share is requested from a release by matching pursuit, polynomial
+            projection or adaptive quantiles. They count missing values at the upper end, so it is
+            not known.
 
         Examples
         --------
@@ -585,10 +590,11 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
             Distribution to subtract.
         people : {"same", "different"}, optional
             "same" if a person may have contributed to both, as in two periods. "different" if
-            nobody did, as in two groups. It decides the guarantee of both together. Default:
-            "different" for two segments of one release or survey, otherwise the cautious "same".
+            nobody did, as in two groups. This determines the guarantee of both together. Default:
+            "different" for two segments of one release or survey, and otherwise the cautious
+            "same".
         target : {"population", "empirical"}
-            Whether the intervals are about the people from whom both were drawn (default), or about
+            Whether the intervals are for the people from whom both were drawn (default), or for
             the people who reported.
 
         Returns
@@ -646,31 +652,32 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
     ) -> Any:
         """Draw the density above the CDF, both with bands, or the shares of categories.
 
-        If a survey asks for shares or a histogram but not for the curve, their answers are drawn
-        instead, as points with intervals. detail="all" draws the curve.
+        If a survey asks for shares or a histogram but not for the curve, the answers are drawn
+        instead, as points with intervals. ``detail="all"`` draws the curve.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Axes for the CDF alone, or for the shares. Default: a new figure of pyplot.
+            Axes for the CDF alone, or for the shares. Default: a new pyplot figure.
         level : float
             Level of the pointwise band of the CDF and of the simultaneous band of the density, in
             (0, 1). Default: 0.95.
         truth : Distribution or array_like, optional
             Known distribution, or the values themselves, one for each person. It is drawn in the
-            same steps.
+            same steps as the density.
         detail : {"resolved", "all"}
-            "resolved" (default): density in the steps that so many reports can distinguish. Their
-            number depends on the channel, the number of people and the domain alone. "all": every
-            bin.
+            "resolved" (default): density in the steps that this many reports can distinguish.
+            Their number depends only on the channel, the number of people and the domain. "all":
+            every bin.
         xlim : (low, high), optional
-            Limits of the x-axis, in the unit of the values. None is an end of the domain. Default:
-            the whole domain, with one exception. An end is moved to the 0.5% or 99.5% quantile
-            where that halves the axis or more. The picture says which share it leaves out.
+            Limits of the x-axis, in the unit of the values. None means an end of the domain.
+            Default: the whole domain, with one exception. An end is moved to the 0.5% or 99.5%
+            quantile if that at least halves the axis. The picture states the share that it leaves
+            out.
         title : str, optional
             Title of the picture.
         label : str, optional
-            Name of the values, and their unit.
+            Name of the values, with their unit.
         target : {"empirical", "population"}
             Whom the bands are about: the people in the data, or the population.
 
@@ -713,19 +720,20 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         Returns
         -------
         dict of str to list
-            Columns, see Notes. A cell is None where there is no number.
+            Columns, see Notes. A cell is None if there is no number.
 
         Notes
         -----
-        Labels have `label` and `share` with its interval `low` and `high`. StoredArray have `left`,
+        Labels have `label` and `share` with its interval `low` and `high`. Numbers have `left`,
         `right` and `share`, and the CDF at the right end with its interval: `cdf`, `low` and
         `high`. For dates this is P(date < right), and the ends are strings. The interval curves
         never fall (:meth:`Band.monotone`), and they contain the CDF.
 
         A row that counts values outside the range ends at ``-inf`` or ``inf``. At `low`, `cdf` is
-        None if the first bin also holds `low` itself: it is from `low` to `high`. The column
-        `interval` has the kind, or that there are too few people for numbers, and `about` whom it
-        is about. The column `share` is of all people, `cdf` of those whose value is present.
+        None if the first bin also contains `low` itself: it lies between `low` and `high`. The
+        column `interval` states the kind, or that there are too few people for numbers, and
+        `about` states whom it is about. The column `share` refers to all people, and `cdf` to
+        those whose value is present.
 
         Examples
         --------

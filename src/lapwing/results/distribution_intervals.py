@@ -1,6 +1,6 @@
-"""Bands and intervals of a distribution, all from its error distribution.
+"""Bands and intervals of a distribution, all computed from its error distribution.
 
-An interval holds whatever the values do inside their bins (:mod:`lapwing.results.intervals`). It
+An interval holds wherever the values lie inside their bins (:mod:`lapwing.results.intervals`). It
 always contains the estimate.
 """
 
@@ -90,11 +90,11 @@ class DistributionIntervals:
 
     @property
     def bin_mass(self) -> NDArray[np.float64]:
-        """Shares of the bins or categories alone, which sum to one: float64 [bins].
+        """Shares of only the bins or categories, which sum to one: float64 [bins].
 
-        They are among the people whose value is in the range, as ``numpy.histogram`` counts them.
-        The entries of `mass` for missing values and for values outside are left out. Use it with a
-        distance of your own. Atoms have entries among the bins, in the order of the values.
+        They refer to the people whose value is in the range, as ``numpy.histogram`` counts them.
+        The entries of `mass` for missing values and for values outside are left out. Use it with
+        your own distance functions. Atoms have entries among the bins, in the order of the values.
 
         Examples
         --------
@@ -114,9 +114,10 @@ class DistributionIntervals:
     ) -> Band | None:
         """Return the confidence band of the CDF, or of the shares of categories.
 
-        It is a credible band if the estimate is a posterior. Where values outside are counted, its
-        first point is `low`. People who hold just `low` are in the first bin. So the band reaches
-        from the share below `low` to that of the whole first bin there, unless `low` is an atom.
+        It is a credible band if the estimate is a posterior. If values outside are counted, its
+        first point is `low`. People who have exactly `low` are in the first bin. So at `low` the
+        band extends from the share below it to that up to the first bin's end, unless `low` is an
+        atom.
 
         Parameters
         ----------
@@ -128,20 +129,20 @@ class DistributionIntervals:
         Notes
         -----
         **Accuracy.** The band is that of the unbiased linear estimate from the same counts. The
-        decoded curve may be biased: :meth:`Band.share_inside` says how much of it lies in the band.
-        Measured coverage is in the band's `method`.
+        decoded curve may be biased: :meth:`Band.share_inside` returns how much of it lies in the
+        band. The band's `method` states the measured coverage.
 
         A simultaneous band of a CDF is cut so that its curves never fall. Nothing is lost, because
         no CDF falls. A pointwise band cut like this would cover 87% of the points of a square wave
         (128 bins, epsilon 1), not 95%. The method :meth:`Band.monotone` widens a pointwise band
         instead, as pictures do.
 
-        A pointwise band is cut to the simultaneous one of the same level and target, up to 32,768
-        bins. So it is never the wider one, in numbers or as drawn. Its coverage stays: see
-        `accuracy/cut_bands` in the benchmarks.
+        Up to 32,768 bins, a pointwise band is cut to the simultaneous one of the same level and
+        target. So it is never the wider one, in numbers or as drawn. Its coverage does not change:
+        see `accuracy/cut_bands` in the benchmarks.
 
         **Cost.** The simultaneous band of a CDF simulates 1,000 errors of the whole curve, once for
-        each level and target. The pointwise band needs this simulation also, up to 32,768 bins.
+        each level and target. Up to 32,768 bins, the pointwise band also needs this simulation.
 
         Examples
         --------
@@ -184,7 +185,7 @@ class DistributionIntervals:
         Parameters
         ----------
         question : Question or str
-            A question of :mod:`lapwing.questions`, or its string form: "share above 50000".
+            A question from :mod:`lapwing.questions`, or its string form: "share above 50000".
         level : float
             Confidence level of each interval, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
@@ -193,13 +194,13 @@ class DistributionIntervals:
         Returns
         -------
         Answer
-            Value, interval, and whom it is about. If a survey asks other questions and the interval
-            spans half of the range or more, there is no value, and `note` says so.
+            Value, interval, and whom they are about. If the survey asks other questions and the
+            interval spans at least half of the range, there is no value, and `note` says so.
 
         Raises
         ------
         ArgumentError
-            When the string is no question, or this domain cannot answer it.
+            When the string is not a question, or this domain cannot answer it.
 
         Examples
         --------
@@ -227,14 +228,15 @@ class DistributionIntervals:
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`.
 
-        It holds whatever the values do inside the bins in which the range ends. So it reaches from
-        the whole bins in the range to all bins that the range touches.
+        It holds wherever the values lie inside the bins in which the range ends. So its lower end
+        counts only whole bins in the range, and its upper end counts all bins that the range
+        touches.
 
         Parameters
         ----------
         low, high : float, or a date or time
             Ends of the range, with ``low <= high``. Both may be infinite. On a circle a range may
-            go round the end.
+            wrap around the end.
         closed : {"left", "right", "both", "neither"}, optional
             Ends that belong to the range. Default: as for :meth:`probability`.
 
@@ -251,8 +253,8 @@ class DistributionIntervals:
 
         Notes
         -----
-        **Accuracy.** If both ends are edges of bins, the interval has the error of the noise alone.
-        An end inside a bin widens it by about the share of this bin.
+        **Accuracy.** If both ends are edges of bins, only the noise determines the width of the
+        interval. An end inside a bin widens it by about the share of this bin.
 
         **Cost.** O(bins times the rank of the covariance).
 
@@ -277,33 +279,33 @@ class DistributionIntervals:
     ) -> tuple[Any, Any] | None:
         """Return an interval for :meth:`mean`.
 
-        It reaches from the mean with all values at the left ends of their bins to the mean with all
-        values at the right ends.
+        It extends from the mean with all values at the left ends of their bins to the mean with
+        all values at the right ends.
 
         Parameters
         ----------
         level : float
             Confidence level, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
+            The people who reported (default), or all people from whom they were drawn.
 
         Returns
         -------
         tuple, or None
             Lower and upper end, in the type of :meth:`mean`. None without an error distribution,
-            and on a circle without a clear middle.
+            or without a clear middle on a circle.
 
         Raises
         ------
         ArgumentError
-            When the level is not in (0, 1), or `target` is another word.
+            When the level is not in (0, 1), or `target` is none of its allowed words.
         DomainError
             When the domain has categories.
 
         Notes
         -----
-        **Accuracy.** The interval is about the mean of values limited to the range of the domain.
-        On a circle it inverts a test, as Fieller's interval of a ratio does.
+        **Accuracy.** The interval is for the mean of values limited to the range of the domain. On
+        a circle it inverts a test, as Fieller's interval for a ratio does.
 
         **Cost.** O(bins times the rank of the covariance).
 
@@ -342,18 +344,18 @@ class DistributionIntervals:
         -------
         tuple of float, or None
             Lower and upper end, in the squared unit of the domain. None without an error
-            distribution. The roots of the ends are an interval for :meth:`std`.
+            distribution. The square roots of the ends form an interval for :meth:`std`.
 
         Raises
         ------
         ArgumentError
-            On a circle, which has no variance. Also when the level is not in (0, 1).
+            On a circle, where the variance is not defined. Also when the level is not in (0, 1).
 
         Notes
         -----
         **Accuracy.** First order in the error of the masses. A value differs from the middle of its
         bin by at most half the width of the bin. The standard deviation of these differences is
-        added on both sides.
+        added on each side.
 
         **Cost.** O(bins times the rank of the covariance).
 
@@ -387,8 +389,8 @@ class DistributionIntervals:
     ) -> tuple[Any, Any] | None:
         """Return an interval for one quantile, by inversion of the confidence band.
 
-        It ends at whole bins. On a circle it may go round the end: the lower end is then after the
-        upper one.
+        It consists of whole bins. On a circle it may wrap around the end: the lower end is then
+        after the upper one.
 
         Parameters
         ----------
@@ -398,13 +400,13 @@ class DistributionIntervals:
             Whether the level holds for this quantile alone (default), or for the intervals of all
             quantiles at once.
         start : object, optional
-            Place on a circle from which values are counted. Required there only.
+            Place on a circle from which values are counted. It is required there, and only there.
 
         Returns
         -------
         tuple, or None
             Lower and upper end, in the type of :meth:`quantile`. An end beyond the range is
-            infinite where the domain counts values outside. None without an error distribution.
+            infinite if the domain counts values outside. None without an error distribution.
 
         Raises
         ------
@@ -414,7 +416,8 @@ class DistributionIntervals:
 
         Notes
         -----
-        **Accuracy.** A band says nothing inside the bins, so the interval has at least one bin.
+        **Accuracy.** A band gives no information inside the bins, so the interval has at least one
+        bin.
 
         **Cost.** That of :meth:`confidence_band`.
 
@@ -475,7 +478,7 @@ class DistributionIntervals:
         level : float
             Confidence level, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
+            The people who reported (default), or all people from whom they were drawn.
         among : {"all", "present"}
             Share of all people (default), or of those whose value is present.
 
@@ -493,7 +496,7 @@ class DistributionIntervals:
         Notes
         -----
         **Accuracy.** Among those present, the share is a ratio of two numbers with errors. Its
-        interval is then of first order (delta method).
+        interval is then a first-order one (delta method).
 
         **Cost.** O(bins times the rank of the covariance).
 

@@ -1,4 +1,4 @@
-"""Results of values without noise: every screen, picture and file says so."""
+"""Results from values without noise: every screen, picture and file says so."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lapwing.documents import Stored
 from lapwing.errors import PrivacyError
 
 EXACT = "exact values, not private"
-"""What is said of a result without noise, wherever others state their privacy guarantee."""
+"""Statement about a result without noise, in place of a privacy guarantee."""
 
 NO_ERROR = "exact values have no error"
 """Why such a result has no intervals."""
 
 EXACT_KEY = "exact"
-"""The entry of a provenance that says that a result is of values without noise."""
+"""The entry of a provenance that marks a result from values without noise."""
 
 
 def exact_mark(*results: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def promise_text(result: Any) -> str | None:
 
 
 class StoredResult(Stored):
-    """Result whose file must be asked for by name where its values are exact."""
+    """Result that is saved with exact values only on explicit request."""
 
     def save(self, path: Path | str, *, exact: bool = False) -> None:
         """Write the JSON text to a file, whole or not at all. An existing file is replaced.

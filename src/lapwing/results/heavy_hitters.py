@@ -1,4 +1,4 @@
-"""The result on domains too large to list: the values that stand out, and what is left."""
+"""The result on domains too large to list: the values that stand out, and the remainder."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class HeavyHitters(FromFields, Stored):
     domain : Domain
         Domain that was searched, or to which the candidates were hashed.
     symbols : numpy.ndarray
-        StoredArray of the listed values in the domain, int64 [m], all different.
+        Numbers of the listed values in the domain, int64 [m], all different.
     shares : numpy.ndarray
         Unbiased estimates of their shares, float64 [m], decreasing. Their sum may
         exceed 1.
@@ -69,22 +69,22 @@ class HeavyHitters(FromFields, Stored):
     searched : int
         Number of values that were compared with the threshold.
     reports : int
-        Number of people behind it, at least 1.
+        Number of people who reported, at least 1.
     expected_false : float, optional
-        Expected number of listed values that nobody holds. Under false-discovery control it is a
-        part of the number of listed values. Default: None, not known.
+        Expected number of listed values that nobody has. Under false-discovery control it is a
+        fraction of the number of listed values. Default: None, not known.
     labels : sequence of str, optional
-        Names of the listed values where the domain has none for them: candidates that were
-        hashed into it.
+        Names of the listed values if the domain has none for them: candidates that were hashed
+        into it.
     guarantee : Guarantee, optional
         Privacy guarantee under which the reports were collected.
     provenance : dict
-        How it was made: decoder and settings. JSON values only.
+        How the result was made: decoder and settings. JSON values only.
 
     Raises
     ------
     ArgumentError
-        When arrays have other shapes, shares are not decreasing or not finite, or a symbol is
+        When arrays have the wrong shape, shares are not decreasing or not finite, or a symbol is
         not in the domain or is listed twice.
 
     Notes
@@ -176,9 +176,10 @@ class HeavyHitters(FromFields, Stored):
 
     @property
     def values(self) -> list[Any]:
-        """Listed values: labels, whole numbers or left ends of bins, None for the missing ones.
+        """Listed values: labels, whole numbers or left ends of bins, and None for missing values.
 
-        Hashed strings that were scanned are "hash 7", because a hash does not tell its string.
+        Hashed strings found by a scan are shown as "hash 7", because a hash does not reveal its
+        string.
         """
         if self.labels is not None:
             return list(self.labels)
@@ -213,7 +214,7 @@ class HeavyHitters(FromFields, Stored):
         Raises
         ------
         ArgumentError
-            When it is not listed. Nothing is known about other values.
+            When the value is not listed. Nothing is known about other values.
 
         Examples
         --------
@@ -232,7 +233,7 @@ class HeavyHitters(FromFields, Stored):
     def share_interval(
         self, value: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float]:
-        """Return an interval for :meth:`share`, out of the simultaneous ones.
+        """Return an interval for :meth:`share`, from the simultaneous ones.
 
         Parameters
         ----------
@@ -241,7 +242,7 @@ class HeavyHitters(FromFields, Stored):
         level : float
             Confidence level, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
+            The people who reported (default), or all people from whom they were drawn.
 
         Returns
         -------
@@ -281,7 +282,7 @@ class HeavyHitters(FromFields, Stored):
         kind: Kind = "simultaneous",
         target: Target = "empirical",
     ) -> Band:
-        """Return the intervals of the listed shares, in their order.
+        """Return the intervals of the listed shares, in order.
 
         Parameters
         ----------
@@ -333,10 +334,10 @@ class HeavyHitters(FromFields, Stored):
         kind: Kind = "simultaneous",
         target: Target = "empirical",
     ) -> Columns:
-        """Return a table as a dict of columns: `value`, `share`, `low`, `high` and two of words.
+        """Return a table as a dict of columns: `value`, `share`, `low`, `high` and two of text.
 
-        Its rows are the listed values, the intervals those of :meth:`confidence_band`. The column
-        `interval` has their kind, and `about` whom they are about.
+        Its rows are the listed values, with the intervals of :meth:`confidence_band`. The column
+        `interval` states their kind, and `about` states whom they are about.
 
         Parameters
         ----------
@@ -345,7 +346,7 @@ class HeavyHitters(FromFields, Stored):
         kind : {"simultaneous", "pointwise"}
             Whether the level holds for all values searched, or for each row alone.
         target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
+            The people who reported (default), or all people from whom they were drawn.
 
         Returns
         -------
@@ -368,7 +369,7 @@ class HeavyHitters(FromFields, Stored):
         return frame_of(self.to_dict(level=level, kind=kind))
 
     def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines for people: the guarantee, and the largest shares with intervals.
+        """Return a few lines of text: the guarantee, and the largest shares with intervals.
 
         Parameters
         ----------

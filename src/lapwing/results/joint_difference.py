@@ -69,7 +69,7 @@ class JointDifference:
         Returns
         -------
         tuple of float, or None
-            Lower and upper end. None where one of the two has no draws.
+            Lower and upper end. None if one of the two has no draws.
         """
         one = self.first.probability_interval(level=level, **ranges)
         other = self.second.probability_interval(level=level, **ranges)
@@ -91,7 +91,7 @@ class JointDifference:
         Returns
         -------
         Difference
-            As of two distributions of different people.
+            Difference of the two marginals, as for different people.
         """
         return self.first.marginal(axis).difference(self.second.marginal(axis), people="different")
 
@@ -104,22 +104,22 @@ class JointDifference:
         target: Target = "population",
         figure: Any = None,
     ) -> Any:
-        """Plot a map of the differences above the differences of both attributes alone.
+        """Plot a map of the differences above the differences of each attribute alone.
 
-        A block of the map is outlined and has its number where its interval leaves zero out.
+        A block of the map is outlined and shows its number if its interval excludes zero.
 
         Parameters
         ----------
         level : float
             Confidence level of intervals, in (0, 1). Default: 0.95.
         names : (str, str)
-            Names of the two, used in texts. Default: "first" and "second".
+            Names of the two, used in labels. Default: "first" and "second".
         people : {"different", "same"}
-            Whether nobody contributed to both. Default: "different".
+            "different" (default) if nobody contributed to both.
         target : {"population", "empirical"}
             Whom the intervals are about. Default: "population".
         figure : matplotlib.figure.Figure, optional
-            Where to draw. Default: a new figure of pyplot.
+            Figure to draw in. Default: a new pyplot figure.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The result for pairs: a joint distribution, and what can be asked of two attributes together."""
+"""The result for pairs: a joint distribution, and questions about two attributes together."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from lapwing.results.uncertainty import Uncertainty
 from lapwing.stored_fields import FromFields, StoredArray
 
 LEAST_SLICE = 0.02
-"""Share of the people in a condition below which its intervals are not measured."""
+"""Share of people in a condition below which its intervals have not been validated."""
 
 SLICE = 0.05
 """Share of the people in each slice of :meth:`JointDistribution.conditional_quantiles`."""
@@ -60,8 +60,8 @@ SLICE = 0.05
 class JointDistribution(SummarizedResult, FromFields, StoredResult):
     """Joint distribution of two attributes.
 
-    Its masses are not negative and sum to one. Ask a :meth:`marginal` about one axis, and
-    :meth:`probability` about both. :meth:`given` is about one axis among some of the people.
+    Its masses are not negative and sum to one. Use a :meth:`marginal` for one axis, and
+    :meth:`probability` for both. :meth:`given` is for one axis among some of the people.
 
     Parameters
     ----------
@@ -70,19 +70,19 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
     mass : numpy.ndarray
         Shares of the cells, float64 [cells], row by row of the first axis.
     reports : int
-        People behind it. It is 0 for a distribution that was not estimated.
+        Number of people who reported. It is 0 for a distribution that was not estimated.
     guarantee : Guarantee, optional
         The privacy guarantee under which the reports were collected.
     uncertainty : JointUncertainty, optional
-        Posterior draws, made when it was decoded. Without them there are no intervals.
+        Posterior draws, made during decoding. Without them there are no intervals.
     provenance : dict
-        How it was made. JSON values only.
+        How the result was made. JSON values only.
 
     Notes
     -----
     **Accuracy.** Intervals are pointwise, from a posterior whose prior is four times as wide as
-    learned, and up to sixteen times on thin ridges. Those of correlations and mutual information do
-    without a prior. The benchmarks of pairs have their coverage. Single cells have none.
+    learned, and up to sixteen times on thin ridges. Those of correlations and mutual information
+    use no prior. The benchmark page on pairs shows their coverage. Single cells have no intervals.
 
     Examples
     --------
@@ -143,26 +143,26 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Parameters
         ----------
         values : sequence of pairs, array_like [n, 2], or table
-            As :meth:`Product.index` takes them.
+            Pairs, in the forms that :meth:`Product.index` takes.
         domain : Product
             The two axes.
 
         Returns
         -------
         JointDistribution
-            Exact values, not private: without intervals, and saved with ``exact=True`` only.
+            Exact values, not private: without intervals, and saved only with ``exact=True``.
         """
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
     @classmethod
     @inherits(of_values)
     def of_counts(cls, counts: ArrayLike, domain: Product) -> JointDistribution:
-        """Return the empirical distribution with these counts of the cells.
+        """Return the empirical distribution with these counts for the cells.
 
         Parameters
         ----------
         counts : array_like [cells] or [first axis, second axis]
-            Whole numbers with a positive sum.
+            Counts of the cells: whole numbers with a positive sum.
         """
         numbers = as_numbers(counts, name="counts").ravel()
         if not 0 < numbers.sum() < np.inf:
@@ -182,13 +182,13 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Returns
         -------
         JointDistribution
-            Without intervals, for comparison: nothing in it shows a dependence. Its `reports` are
+            Distribution for comparison, without intervals or any dependence. Its `reports` are
             those of the smaller survey.
 
         Raises
         ------
         ArgumentError
-            When a marginal is no Distribution.
+            When a marginal is not a Distribution.
         DomainError
             When there are not two of them.
 
@@ -224,7 +224,8 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Returns
         -------
         Distribution
-            With quantiles, means, bands and all else, if the axis has an order.
+            Marginal distribution. If the axis has an order, it has quantiles, means, bands and so
+            on.
 
         Raises
         ------
@@ -264,26 +265,27 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Returns
         -------
         Distribution
-            Of the axis that the condition does not name. Its `reports` are the people who meet the
-            condition, as estimated.
+            Distribution of the axis that the condition does not name. Its `reports` is the
+            estimated number of people who meet the condition.
 
         Raises
         ------
         ArgumentError
             When the condition does not name exactly one axis, or nobody meets it.
         DomainError
-            When it cannot be read in the unit of its axis.
+            When the condition cannot be read in the unit of its axis.
 
         Warns
         -----
         LimitedWarning
-            When a range ends inside a bin, whose people are then divided by length. Also when fewer
-            than 2% of the people meet the condition, where intervals were not measured.
+            When a range ends inside a bin, whose people are then divided by length. Also when
+            fewer than 2% of the people meet the condition, where intervals have not been
+            validated.
 
         Notes
         -----
         **Accuracy.** At an epsilon of 2 or less the estimate shrinks differences between
-        conditions, most of all of a short range. Trust the intervals more than the middles.
+        conditions, above all for a short range. Trust the intervals more than the estimates.
 
         Examples
         --------
@@ -365,8 +367,8 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Parameters
         ----------
         **ranges : pair, label, value, or list of labels
-            For one axis or for both, as for :meth:`given`. Ranges hold the end that belongs to the
-            bins. An infinite end includes the values beyond the range of the axis.
+            Range of one axis or of each, as for :meth:`given`. Ranges include the end that belongs
+            to the bins. An infinite end includes the values beyond the range of the axis.
 
         Returns
         -------
@@ -376,7 +378,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Raises
         ------
         ArgumentError
-            When no axis is named, or one that does not exist.
+            When no axis is named, or a named axis does not exist.
         DomainError
             When a range cannot be read in the unit of its axis.
         """
@@ -390,7 +392,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
     def probability_interval(
         self, *, level: float = 0.95, **ranges: Any
     ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`probability`, whatever values do inside divided bins.
+        """Return an interval for :meth:`probability`, wherever values lie inside divided bins.
 
         Parameters
         ----------
@@ -407,7 +409,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Raises
         ------
         ArgumentError
-            When the ranges are none, or the level is not in (0, 1).
+            When there are no valid ranges, or the level is not in (0, 1).
         """
         check_level(level)
         if self.uncertainty is None:
@@ -459,21 +461,21 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Parameters
         ----------
         axis : str
-            Name of an ordered axis, whose quantiles are asked.
+            Name of an ordered axis, whose quantiles are returned.
         probabilities : sequence of float
-            In [0, 1]. Default: the quartiles.
+            Probabilities in [0, 1]. Default: the quartiles.
         level : float
             Confidence level of the intervals, in (0, 1). Default: 0.95.
         slice_share : float
             Least share of the people in a slice, in (0, 1]: neighboring bins of the other axis are
-            put together until they have it. Labels are slices each. Default: 0.05.
+            merged until they have it. Each label is a slice. Default: 0.05.
 
         Returns
         -------
         dict of str to list
             A row for each slice and probability: "from" and "to" or "label" of the slice, "share",
-            "probability", "quantile", "low", "high". The ends are infinite where the slice has the
-            people outside the range.
+            "probability", "quantile", "low", "high". The ends are infinite if the slice contains
+            the people outside the range.
 
         Raises
         ------
@@ -521,20 +523,20 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Parameters
         ----------
         kind : {"pearson", "spearman"}
-            Of the values, at the middles of their bins and limited to the ranges of the axes, or of
-            their ranks. Default: "pearson".
+            Correlation of the values, at the middles of their bins and limited to the ranges of
+            the axes, or of their ranks. Default: "pearson".
 
         Returns
         -------
         float
-            In [-1, 1], among the people whose values are both present.
+            Correlation in [-1, 1], among the people whose values are both present.
 
         Raises
         ------
         DomainError
             When an axis has no order, or is a circle.
         ArgumentError
-            When the kind is another word, or an axis holds one value only.
+            When the kind is none of its allowed words, or an axis has only one value.
         """
         return correlation_of(self.domain, kind)(self.table)
 
@@ -543,8 +545,8 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
     ) -> tuple[float, float] | None:
         """Return an interval for the correlation of the people.
 
-        A smooth table shows a weaker correlation than the people have. The interval holds that of
-        the people, and the value of the table also.
+        A smooth table shows a weaker correlation than the people have. The interval covers the
+        people's correlation, and also includes the table's.
 
         Parameters
         ----------
@@ -560,7 +562,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
 
         Notes
         -----
-        **Accuracy.** For the coverage see the page on pairs of the benchmarks.
+        **Accuracy.** For the coverage see the benchmark page on pairs.
         """
         correlation_of(self.domain, kind)  # which refuses what has none
         return self._interval(kind, level)
@@ -568,21 +570,22 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
     def mutual_information(self) -> float:
         """Return the mutual information of the two attributes in this table, in nats.
 
-        A smooth table has less than the people have where they lie close to a line.
+        If the people lie close to a line, a smooth table has less of it than they do.
 
         Returns
         -------
         float
-            At least 0, and 0 for independent attributes. Of the binned attributes.
+            Mutual information of the binned attributes, at least 0, and 0 if they are independent.
         """
         return mutual_information(self.table)
 
     def mutual_information_interval(self, *, level: float = 0.95) -> tuple[float, float] | None:
         """Return an interval for the mutual information of the people, in nats.
 
-        Reports cannot tell how finely two attributes depend on each other. So the lower end says
-        how much they depend at least. The upper end is the most that the cells allow, the logarithm
-        of the symbols of the smaller axis. A lower end above 0 shows a dependence.
+        Reports cannot show how finely two attributes depend on each other. So the lower end is the
+        least dependence that the reports support. The upper end is the most that the cells allow:
+        the logarithm of the number of symbols on the smaller axis. A lower end above 0 shows a
+        dependence.
 
         Parameters
         ----------
@@ -596,7 +599,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
 
         Notes
         -----
-        **Accuracy.** For the default decoder see the page on pairs of the benchmarks.
+        **Accuracy.** For the default decoder see the benchmark page on pairs.
         """
         return self._interval("mutual_information", level)
 
@@ -613,7 +616,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Parameters
         ----------
         other : JointDistribution
-            On the same domain.
+            Distribution on the same domain.
 
         Returns
         -------
@@ -623,7 +626,7 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
         Raises
         ------
         ArgumentError
-            When the other has another domain.
+            When the domains differ.
         """
         if not isinstance(other, JointDistribution) or other.domain != self.domain:
             raise ArgumentError("a difference needs two joint distributions on one domain")
@@ -667,13 +670,14 @@ class JointDistribution(SummarizedResult, FromFields, StoredResult):
     ) -> Any:
         """Plot the joint distribution, or quantiles of one axis along the other.
 
-        Two ordered axes give a map with contours, both marginals at its sides, and a map of the
-        uncertainty. With an axis of labels there is a distribution for each label instead.
+        Two ordered axes give a map with contours, the marginals at its sides, and a map of the
+        uncertainty. If an axis has labels, there is a distribution for each label instead.
 
         Parameters
         ----------
         quantiles_of : str, optional
-            Name of an ordered axis: draw its quartiles, with intervals, along the other axis.
+            Name of an ordered axis whose quartiles, with intervals, are drawn along the other
+            axis.
         level : float
             Confidence level of intervals, in (0, 1). Default: 0.95.
         """

@@ -34,13 +34,13 @@ class JointUncertainty(FromFields):
     center : numpy.ndarray
         Mean of the posterior under the widened prior, float64 [cells].
     draws : numpy.ndarray
-        Distance of each draw from the center, float32 [draws, cells]. Their mean square is the
+        Difference of each draw from the center, float32 [draws, cells]. The mean square is the
         variance.
     method : str
-        How they were made.
+        How the draws were made.
     direct : dict, optional
-        Measures of the dependence that were estimated from the reports without smoothing: each
-        with its standard deviation.
+        Measures of the dependence estimated from the reports without smoothing, each with its
+        standard deviation.
     """
 
     center: Annotated[Vector, StoredArray(packed=True, shape=("symbols",))]
@@ -91,12 +91,12 @@ class JointUncertainty(FromFields):
         mass : numpy.ndarray
             Their estimates, float64 [symbols].
         reports : int
-            People behind them.
+            Number of people who reported.
 
         Returns
         -------
         Uncertainty
-            One that serves both targets and both kinds of band.
+            Error distribution for both targets and both kinds of band.
         """
         center, draws = sums[0], sums[1:]
         factor = draws.T / math.sqrt(len(draws))
@@ -127,8 +127,8 @@ class JointUncertainty(FromFields):
         Returns
         -------
         tuple of float
-            Lower and upper end. It holds the value of the table, which may lie beyond what the
-            reports say, because the table is smooth.
+            Lower and upper end. The interval contains the value of the table, even if the reports
+            alone would not, because the table is smooth.
         """
         statistic = measure_of(domain, measure)
         value = center = statistic(table)

@@ -1,7 +1,7 @@
 """The answer of a distribution to one question of :mod:`lapwing.questions`.
 
-Every number is that of :mod:`lapwing.results.answers` and of the methods of a distribution. Here a
-question only finds the one that answers it, and a point that says little is left out.
+Every number comes from :mod:`lapwing.results.answers` and the methods of a distribution. This
+module only selects the method that answers a question, and omits an uninformative point.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of, unknown_symbols
 
 ASKS = "asks"
-"""The entry of a provenance with the questions of a survey. Without one it asks the curve."""
+"""The entry of a provenance with the questions of a survey. Without one, the survey asks for the
+curve."""
 
 WIDE = 0.5
-"""Part of the range from which on an interval says so little that its point is left out."""
+"""Fraction of the range from which an interval is so uninformative that its point is omitted."""
 
 TOO_WIDE = (
     "the interval spans half of the range or more, and the survey was not designed for this "
@@ -59,7 +60,7 @@ TOO_WIDE = (
 )
 
 AT_AN_END = "not known. Declare {0} as an atom (--atom {0})"
-"""What stands for a share that may be anything in its interval."""
+"""Placeholder for a share that may be anything in its interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +70,10 @@ class Answer:
     Parameters
     ----------
     question : Question
-        A question of :mod:`lapwing.questions`.
+        A question from :mod:`lapwing.questions`.
     value : object
         Share, mean or quantile. Several quantiles, the cells of a histogram and the points of the
-        curve are arrays. None, and NaN in an array, where there is no point.
+        curve are arrays. None, or NaN in an array, if there is no point.
     low, high : object
         Ends of the pointwise intervals, in the form of `value`. None without an error distribution.
     level : float
@@ -110,7 +111,7 @@ class Answer:
         Returns
         -------
         dict
-            JSON object. A number that there is not is None, and one beyond the range also.
+            JSON object. A number that is absent or beyond the range is None.
         """
         return {
             "question": self.question.to_document(),

@@ -165,26 +165,26 @@ def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
 class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     """Release of answers to questions, which is public.
 
-    Releases of different people add with ``+``, but for quantiles.
+    Releases of different people are added with ``+``, except those with quantiles.
 
     Parameters
     ----------
     domain : Domain
         The curator's domain of the values, with its bins, perhaps by segment.
     promise : Promise
-        Privacy parameters of the whole.
+        Privacy parameters of the whole release.
     parts : sequence of QuestionPart
         The answer to each question, in order.
     identifiers : sequence of str
         Random identifier of each release that was added, 32 hex digits.
     people : int or None
-        Number of rows. None where it is secret.
+        Number of rows. None if it is secret.
     curve : Release or None
-        The release of the whole curve, where it was asked.
+        The release of the whole curve, if it was requested.
     standing : {"seeded"} or None
-        That its noise came from a seed. Default: None.
+        "seeded" if its noise came from a seed. Default: None.
     digests : sequence of str
-        As of :class:`lapwing.Release`. Default: computed.
+        As in :class:`lapwing.Release`. Default: computed.
 
     See Also
     --------
@@ -192,9 +192,9 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
 
     Notes
     -----
-    **Privacy.** Each question has noise of its own, for its share of the budget. The shares compose
-    to the whole guarantee, which is checked when a release is loaded. Each person is in one of the
-    releases that were added.
+    **Privacy.** Each question has independent noise, for its share of the budget. The shares
+    compose to the whole guarantee, which is checked when a release is loaded. Each person is in
+    one of the releases that were added.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Parts that results share: tables as data frames and CSV, summaries, and equality."""
+"""Features that results share: tables as data frames and CSV, summaries, and equality."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ def frame_of(columns: Columns) -> Any:
 
 
 class SummarizedResult:
-    """Result with a few lines for people."""
+    """Result with a summary in a few lines of text."""
 
     def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines for people: the privacy guarantee, and the first answers.
+        """Return a few lines of text: the privacy guarantee, and the main answers.
 
-        Of more than 20 labels the largest are listed. The intervals of labels are simultaneous.
+        If there are more than 20 labels, the largest are listed. The intervals of labels are
+        simultaneous.
 
         Parameters
         ----------

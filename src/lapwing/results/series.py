@@ -1,4 +1,4 @@
-"""Series of distributions decoded together: its weeks, changes, differences and pictures."""
+"""Series of distributions decoded together, with its weeks, changes, differences and pictures."""
 
 from __future__ import annotations
 
@@ -48,19 +48,20 @@ from lapwing.results.week_names import check_names
 from lapwing.stored_fields import FromFields
 
 VERSION = 2
-"""Of its stored form. Version 1 lacked the errors that two weeks share."""
+"""Version of the stored form. Version 1 lacked the errors that two weeks share."""
 
 ALONE = "alone"
-"""In the provenance of a week: it was decoded without the others, and keeps its own errors."""
+"""Entry in the provenance of a week that was decoded without the others, and keeps its own
+errors."""
 
 CHECKSUM = "checksum"
-"""Of the weeks and their errors. The first files of version 2 had none."""
+"""Checksum of the weeks and their errors. The first files of version 2 had none."""
 
 PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9)
-"""The quantiles of a table of weeks."""
+"""Quantiles in a table of weeks."""
 
 LABELS = 8
-"""Labels of a table of weeks: those with the largest shares over all of them."""
+"""Number of labels in a table of weeks: those with the largest shares over all weeks."""
 
 Errors: TypeAlias = WalkErrors | LabelErrors
 """The errors of all weeks, from which those of any two follow."""
@@ -119,20 +120,20 @@ class Series(StoredResult):
     weeks : sequence of SeriesWeek
         Weeks in order. At least one has reports.
     changes : sequence of SeriesChange
-        Change points and outliers that the reports show, in order. Small movements
-        from week to week are in the distributions, not here.
+        Change points and outliers that the reports show, in order. Small changes from week to week
+        are in the distributions, not here.
     smoothed : bool
-        Whether each week was decoded from all weeks (default), or from those up to it.
+        Whether each week was decoded from all weeks (default), or only from the weeks up to it.
     provenance : dict
-        How it was made: decoder and settings. JSON values only.
+        How the series was made: decoder and settings. JSON values only.
     errors : WalkErrors or LabelErrors, optional
-        Errors of all weeks together, which :meth:`between` needs. None where each week was decoded
-        from those up to it.
+        Errors of all weeks together, which :meth:`between` needs. None if each week was decoded
+        only from the weeks up to it.
 
     Raises
     ------
     ArgumentError
-        When no week has reports, or the weeks are of several domains.
+        When no week has reports, or the weeks have different domains.
 
     See Also
     --------
@@ -254,13 +255,13 @@ class Series(StoredResult):
         probability : float
             Probability in [0, 1].
         start : object, optional
-            Place on a circle from which values are counted. Required there only.
+            Place on a circle from which values are counted. It is required there, and only there.
 
         Returns
         -------
         numpy.ndarray
             Quantile of each week [weeks], in the type of :meth:`Distribution.quantile`. Missing
-            (NaN, NaT or None) in gaps. The array is of objects for times of day.
+            (NaN, NaT or None) in gaps. For times of day it is an array of objects.
 
         Raises
         ------
@@ -308,17 +309,18 @@ class Series(StoredResult):
     def between(
         self, earlier: int | str, later: int | str, *, target: Target = "population"
     ) -> Difference:
-        """Return the later week minus the earlier one, with the band of the two together.
+        """Return the later week minus the earlier one, with the joint band of the two.
 
         The errors of two weeks of a series are not independent, because they come in part from the
-        same reports. So their difference is known better than that of two weeks decoded alone.
+        same reports. So their difference is known more precisely than that of two weeks decoded
+        separately.
 
         Parameters
         ----------
         earlier, later : int or str
             Position or name of each week.
         target : {"population", "empirical"}
-            Whom the intervals are about: the population (default), or the people of the two weeks.
+            Whom the intervals are about: the population (default), or the people in the two weeks.
 
         Returns
         -------
@@ -329,8 +331,8 @@ class Series(StoredResult):
         ------
         ArgumentError
             When a week does not exist, is a gap, or is not after the other. Also when the series
-            does not know what the weeks share. That is so if it was decoded without smoothing, or
-            stored by a version that kept each week alone.
+            has no joint errors, because it was decoded without smoothing, or stored by a version
+            that kept each week separately.
 
         Notes
         -----
@@ -389,23 +391,23 @@ class Series(StoredResult):
 
         Notes
         -----
-        All tables have `week`, `people` and `change`, `interval`, the kind of the intervals, and
-        `about`, whom they are about.
+        All tables have `week`, `people`, `change`, `interval` (the kind of the intervals) and
+        `about` (whom they are about).
 
         Numbers have `mean`, quantiles (`q10` and so on), and `median_low` and `median_high`, the
         pointwise interval of the median.
 
-        If the surveys ask the same questions and not the curve, the columns of numbers are their
-        answers. Each answer has a column of its name, and its pointwise interval in two that end in
-        ``_low`` and ``_high``.
+        If the surveys ask the same questions and not the curve, the columns of numbers are the
+        answers. Each answer has a column with its name, and its pointwise interval in two columns
+        that end in ``_low`` and ``_high``.
 
         Labels have a column for the share of each of the largest, and its interval in two columns
-        that end in ``_low`` and ``_high``. If a column has the name of another one, all three
-        columns of its label get the suffix ``_share``. The intervals hold for all labels of one
-        week at once, not for all weeks.
+        that end in ``_low`` and ``_high``. If a column would have the name of another one, all
+        three columns of its label get the suffix ``_share``. The intervals hold for all labels of
+        one week at once, not for all weeks.
 
-        A circle has the mean direction with its interval, None without a clear middle. It also has
-        the mean resultant length `R` and the shares of the four quarters.
+        A circle has the mean direction with its interval, or None without a clear middle. It also
+        has the mean resultant length `R` and the shares of the four quarters.
         """
         shown: Columns = {"week": [], "people": [], "change": []}
         changes = {change.week: change.kind for change in self.changes}
@@ -523,7 +525,7 @@ class Series(StoredResult):
         return frame_of(self.to_dict(level=level, target=target))
 
     def summary(self) -> str:
-        """Return a few lines for people: the weeks, and their changes.
+        """Return a few lines of text: the weeks, and their changes.
 
         Returns
         -------
@@ -572,15 +574,15 @@ class Series(StoredResult):
         ----------
         kind : {"timeline", "weeks"}
             "timeline" (default): quantiles over time with their intervals. For labels, for the
-            quarters of a circle and if the surveys ask for shares it is shares over time. "weeks":
-            a small picture of every week, alongside the week before it.
+            quarters of a circle, and if the surveys ask for shares, it shows shares over time.
+            "weeks": a small picture of every week, alongside the week before it.
         detail : {"resolved", "all"}
-            Small pictures in steps that the reports of every week can distinguish (default), or
-            every bin.
+            Small pictures in the steps that the reports of every week can distinguish (default),
+            or in every bin.
         title : str, optional
             Title of the picture.
         label : str, optional
-            Name of the values, and their unit.
+            Name of the values, with their unit.
         level : float
             Level of the intervals, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
@@ -594,7 +596,7 @@ class Series(StoredResult):
         Raises
         ------
         ArgumentError
-            When `kind` or `detail` is another word.
+            When `kind` or `detail` is none of its allowed words.
         MissingExtraError
             When matplotlib is not installed.
         """
@@ -655,7 +657,7 @@ class Series(StoredResult):
         Raises
         ------
         FormatError
-            When it is no series, is damaged or has an unknown version.
+            When it is not a series, is damaged or has an unknown version.
         """
         old = isinstance(document, dict) and document.get("version") in (1, 1.0, True)
         require_format(document, name="lapwing-series", version=1 if old else VERSION)

@@ -1,7 +1,7 @@
 """An unbiased estimate that is not a distribution: masses may be negative.
 
-Its sums are right on average, so it answers ranges and averages over many surveys. It has no
-quantiles and no samples. A decoder keeps it on request (``LeastSquares(signed=True)``), as
+Its sums are unbiased, so it answers ranges and averages over many surveys. It has no quantiles and
+no samples. A decoder keeps it on request (``LeastSquares(signed=True)``), as
 :attr:`lapwing.Distribution.signed`.
 """
 
@@ -54,13 +54,13 @@ class SignedEstimate(FromFields, Stored):
     mass : numpy.ndarray
         Unbiased estimates of the shares, float64 [domain.size]. Their sum is about 1.
     reports : int
-        Reports behind it.
+        Number of reports.
     guarantee : Guarantee, optional
         Privacy guarantee of each report. Default: None.
     uncertainty : Uncertainty, optional
         Error distribution. Default: None, which means no intervals.
     provenance : dict
-        How it was made.
+        How the estimate was made.
 
     Raises
     ------
@@ -69,8 +69,8 @@ class SignedEstimate(FromFields, Stored):
 
     Notes
     -----
-    **Accuracy.** Its sums are right on average, so use it for ranges and for averages over many
-    surveys. A single mass may be negative. For quantiles and samples use the distribution.
+    **Accuracy.** Its sums are unbiased, so use it for ranges and for averages over many surveys. A
+    single mass may be negative. For quantiles and samples use the distribution.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class SignedEstimate(FromFields, Stored):
         return self.cumulative.up_to(to_places(points, self.domain))
 
     def probability(self, low: Any, high: Any, *, closed: Closed | None = None) -> float:
-        """Return the estimated probability of a range, as :meth:`Distribution.probability`.
+        """Return the estimated probability of a range, as in :meth:`Distribution.probability`.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class SignedEstimate(FromFields, Stored):
         Raises
         ------
         ArgumentError
-            When `low` is above `high` on a line, or `closed` is another word.
+            When `low` is above `high` on a line, or `closed` is none of its allowed words.
         DomainError
             When the domain has categories, or an end cannot be read in its unit.
         """
@@ -169,14 +169,14 @@ class SignedEstimate(FromFields, Stored):
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`.
 
-        It contains the probability under the projection on the simplex.
+        It contains the probability under the projection onto the simplex.
 
         Parameters
         ----------
         level : float
             Confidence level, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
+            The people who reported (default), or all people from whom they were drawn.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class SignedEstimate(FromFields, Stored):
         Raises
         ------
         ArgumentError
-            When the ends are no range, or the level is not in (0, 1).
+            When the ends do not form a range, or the level is not in (0, 1).
         """
         spans = to_spans(low, high, self.domain, closed)
         present = present_uncertainty(self.uncertainty, self.domain)
@@ -205,7 +205,7 @@ class SignedEstimate(FromFields, Stored):
         kind : {"pointwise", "simultaneous"}
             Whether the level holds at each point alone, or for the whole curve at once.
         target : {"empirical", "population"}
-            The people who reported (default), or all people they were drawn from.
+            The people who reported (default), or all people from whom they were drawn.
 
         Returns
         -------
@@ -215,31 +215,32 @@ class SignedEstimate(FromFields, Stored):
         Raises
         ------
         ArgumentError
-            When the level is not in (0, 1), or when `kind` or `target` is another word.
+            When the level is not in (0, 1), or when `kind` or `target` is none of its allowed
+            words.
         """
         uncertainty = present_uncertainty(self.uncertainty, self.domain)
         return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
 
     def project(self, projection: Projection = "simplex") -> NDArray[np.float64]:
-        """Return the masses of a distribution near it: float64 [domain.size].
+        """Return the masses of a distribution near the estimate: float64 [domain.size].
 
         Parameters
         ----------
         projection : {"simplex", "clip-and-normalize"}
             "simplex": the nearest distribution in the Euclidean norm (Norm-Sub).
             "clip-and-normalize": negative masses become zero and the rest is divided by its sum.
-            This baseline of the papers is biased upwards where there is nothing.
+            This baseline from the papers is biased upward in empty bins.
 
         Returns
         -------
         numpy.ndarray
-            Shares, float64 [domain.size], not negative, with the sum 1.
+            Shares, float64 [domain.size], not negative, summing to 1.
 
         Raises
         ------
         ArgumentError
-            When the projection is another word. Also for "clip-and-normalize" without a positive
-            mass.
+            When `projection` is none of its allowed words. Also for "clip-and-normalize" if no
+            mass is positive.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Surveys and releases: the agreed document, publication, and the statement for people."""
+"""Surveys and releases: the agreed document, publication, and the statement for participants."""
 
 from lapwing.registry import attached
 

@@ -1,4 +1,4 @@
-"""A curator's release in one call, of the whole curve or of answers to questions."""
+"""A curator's release in one call: the whole curve, or answers to questions."""
 
 from __future__ import annotations
 
@@ -55,77 +55,78 @@ def release(
     Parameters
     ----------
     values : array_like [n], or ExactCounts
-        Values of the people, each read on its own. Those outside the domain are clipped, or
-        counted below and above where it does not clip. Missing and unreadable values get a
-        symbol, as does every value that is no label, unless the domain names an `other`. There may
-        be none.
+        The people's values, each read separately. Values outside the domain are clipped, or
+        counted below and above if the domain does not clip. Missing and unreadable values get a
+        symbol, as does every value that is not a label, unless the domain names an `other`. The
+        array may be empty.
     domain : Interval, Integers or Categories
-        Public: its bounds or labels must not come from the data. Left out for ExactCounts. An
-        interval without bins gets a round width by the privacy parameters alone: 128 to 512 bins,
-        or 512 to 2048 from epsilon 2 on. By segment at pure epsilon it gets 32 to 128 bins.
-        `Publication.note` says which.
+        Domain of the values. It is public: its bounds or labels must not come from the data. Leave
+        it out for ExactCounts. An interval without bins gets bins of a round width: 128 to 512
+        bins, or 512 to 2048 from epsilon 2 on. This choice depends only on the privacy parameters.
+        By segment at pure epsilon it gets 32 to 128 bins. `Publication.note` states the choice.
     neighbors : {"replace-one", "add-or-remove-one"}
         Protected change. "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
-        Exactly one of epsilon (with delta), mu and rho. See :class:`Promise`.
+        Privacy parameters: exactly one of epsilon (with delta), mu and rho. See :class:`Promise`.
     mechanism : Mechanism or str, optional
-        One, or the name of one without its parameters, such as "sum-tree". Default: the one of
-        least predicted error. `Publication.choice` names it and the one that comes next.
+        Mechanism, or its name without parameters, such as "sum-tree". Default: the one with the
+        least predicted error. `Publication.choice` names it and the second best.
     expected : int, optional
         Expected number of people (with `unit`, of rows), for the choice of the mechanism. It must
-        be public and not come from the data. Default: the choice suits 1,000 to a million
-        people alike. Sites whose releases are to be added must all give the same number, or none.
-        All of them must have a ledger, or none. Labels, and any column with `by`, have one default
-        mechanism, which it does not change.
+        be public and not come from the data. Default: the choice suits anything from 1,000 to a
+        million people. Sites whose releases are to be added must all give the same number, or all
+        give none. Likewise, all of them must have a ledger, or none. Labels, and any column with
+        `by`, have a single default mechanism, which this number does not change.
     by : array_like [n], optional
         The segment of each person, which is as protected as the value: a replaced row may change
-        both. Then :meth:`Publication.by_segment` has a distribution for each.
+        both. Then :meth:`Publication.by_segment` has a distribution for each segment.
     segments : sequence of str or int, optional
-        The segments, for `by`: public, and not from the data. Rows in none of them are kept apart.
+        Segments for `by`. They are public, and must not come from the data. Rows in none of them
+        are counted separately.
     texts : {"iso", "days", "seconds"}
-        How strings of dates, times and durations are read:
-        :mod:`lapwing.protocol.domains.text_values`.
+        How date, time and duration strings are read: :mod:`lapwing.protocol.domains.text_values`.
     unit : array_like [n], optional
-        Whose each row is, where a person may have several: user numbers, say. The unit with all
-        its rows is then protected. Rows that name no unit are left out. The number of rows is
-        secret, with either relation. Default: each row is of another person.
+        Owner of each row, where a person may have several rows: user numbers, for example. The
+        unit with all its rows is then protected. Rows that name no unit are left out. The number
+        of rows is secret, under either relation. Default: each row belongs to a different person.
     most : int, optional
-        With `unit`: rows of one unit that are counted, random ones where it has more. Noise grows
-        in proportion. It must not come from the data.
+        With `unit`: largest number of rows counted for one unit, chosen at random if it has more.
+        Noise grows in proportion. The number must not come from the data.
     ledger : LedgerFile or path, optional
-        Pays for the release before its noise is drawn. With a delta, the default mechanism then has
-        Gaussian noise, because it composes more tightly.
+        Ledger that pays for the release before its noise is drawn. With a delta, the default
+        mechanism then has Gaussian noise, because it composes more tightly.
     name : str
-        Of the entry in the ledger.
+        Name of the entry in the ledger.
     questions : sequence of Question or str, optional
-        Questions in place of the whole curve: "mean", "share above 50000", "quantile 0.5". Each
-        gets noise for itself alone, and less of it than the curve would have.
+        Questions instead of the whole curve: "mean", "share above 50000", "quantile 0.5". Each
+        gets its own noise, and less of it than the curve would have.
     shares : sequence or mapping, optional
-        Share of the budget of each question, above 0, together at most 1. Default: half for the
-        curve where it is asked, and the rest in equal shares.
+        Share of the budget for each question, above 0, together at most 1. Default: half for the
+        curve if it is among them, and the rest in equal shares.
     rng : RandomSource, optional
         Default: secure randomness. A seeded one is for tests and simulation only.
 
     Returns
     -------
     Publication
-        Release, and the distribution that follows from it. With questions a
+        Release, and the distribution decoded from it. With questions it is a
         :class:`lapwing.survey.QuestionPublication`, which answers them.
 
     Raises
     ------
     PrivacyError, ArgumentError, DomainError
-        Before anything is drawn or released. BudgetError when the ledger cannot pay.
+        When an argument is not valid, before anything is drawn or released. BudgetError when the
+        ledger cannot pay.
 
     Warns
     -----
     RowsWarning
-        Before anything is paid, of 100 values or more. It is given when more than half are missing,
-        unreadable or outside the range, or more than 1% are unreadable. It holds exact counts, for
-        your eyes.
+        With 100 values or more, when more than half are missing, unreadable or outside the range,
+        or more than 1% are unreadable. It comes before anything is paid for. It contains exact
+        counts, for your eyes only.
     PrivacyWarning
-        Before anything is paid, when epsilon is above 4 or delta is above 1e-3. Also when delta is
-        at least 1/n, if the number n of people is public.
+        Before anything is paid for, when epsilon is above 4 or delta is above 1e-3. Also when
+        delta is at least 1/n, if the number n of people is public.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Tallies of several surveys about one distribution, decoded to one answer.
+"""Tallies of several surveys of one distribution, decoded to one answer.
 
-The surveys may ask in different ways about the same attribute. So the blocks of their
-channels stand side by side in one channel, each with the people who answered it. Weeks whose
-distributions may differ are another thing: `series_decoding.py`.
+The surveys may ask about the same attribute in different ways. So the blocks of their channels are
+placed side by side in one channel, each with the people who answered it. For weeks whose
+distributions may differ, see `series_decoding.py`.
 """
 
 from __future__ import annotations
@@ -36,45 +36,47 @@ def decode_together(
     decoder: Decoder | str | None = None,
     allow_equal: Sequence[int] = (),
 ) -> Distribution:
-    """Return the one distribution behind the tallies of several surveys on one domain.
+    """Return one distribution from the tallies of several surveys on one domain.
 
-    Such as the epochs of a survey whose later ones :meth:`lapwing.Survey.next_epoch` chose. All
-    reports take part in full, each through its own channel. Randomizers and epsilons may differ.
+    An example is the epochs of a survey, the later ones designed by
+    :meth:`lapwing.Survey.next_epoch`. All reports are used fully, each through its own channel.
+    Randomizers and epsilons may differ.
 
     Parameters
     ----------
     collected : sequence of (Survey, Tally)
-        Of different people, drawn alike: one distribution is behind all of them. Tallies of
-        nobody are left out.
+        Surveys with their tallies, from different people drawn from the same distribution. Empty
+        tallies are left out.
     decoder : Decoder or str, optional
-        One that reads counts. Default: where all answered through one randomizer, its recommended
-        one. Else of numbers :class:`lapwing.SpectralPrior`, or above 65,536 symbols EMS. Of labels
-        :class:`lapwing.MixturePrior` from 24 on, where each survey estimates every share by
-        itself, and least squares on the simplex else.
+        Decoder that reads counts. Default: if all people answered through one randomizer, the
+        decoder recommended for it. Otherwise, for numbers :class:`lapwing.SpectralPrior`, or EMS
+        above 65,536 symbols. For labels :class:`lapwing.MixturePrior` from 24 labels on if each
+        survey estimates every share separately, or else least squares on the simplex.
     allow_equal : sequence of int, optional
-        Numbers, from 1, of tallies with reports whose counts may equal those of an earlier one.
-        Default: none. Equal counts are refused if different people have them with a probability
-        below 1e-6.
+        Numbers, from 1, of tallies whose counts may equal those of an earlier tally. Default:
+        none. Equal counts are refused if different people would give them with a probability below
+        1e-6.
 
     Returns
     -------
     Distribution
-        Of all who reported. Its guarantee is the weakest of the surveys'.
+        Distribution of all who reported. Its guarantee is the weakest of the surveys' guarantees.
 
     Raises
     ------
     ArgumentError
-        When there are no surveys, or one is no pair of a survey and its tally. When reports are
-        memoized: that is the same randomness in every epoch, which may not be counted twice.
+        When there are no surveys, or one is not a pair of a survey and its tally. Also when
+        reports are memoized, because they have the same randomness in every epoch, which must not
+        be counted twice.
     MismatchError
-        When a survey is on another domain, a tally is not its survey's, or is given twice.
+        When a survey is on another domain, or a tally is not its survey's or is given twice.
     TallyError
         When nobody reported at all.
 
     Notes
     -----
-    **Privacy.** Post-processing. The guarantee is that of one report, so it holds for a person
-    who answers in one of the surveys. The losses of a person who answers in several add up.
+    **Privacy.** This is post-processing. The guarantee is that of one report, so it holds for a
+    person who answers only one of the surveys. The losses of a person who answers several add up.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Noisy counts of another library as a release, whose guarantee is stated by its maker."""
+"""Noisy counts from another library as a release, whose guarantee is stated by its maker."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def read_counts(
     ----------
     edges_or_labels : Domain or sequence
         The bins or labels: n + 1 increasing numbers (edges of n bins), or n labels, one of which
-        may be None (missing values). A domain states more: dates, the closed end of bins, and bins
-        for values outside and missing ones. It must be public.
+        may be None (missing values). A domain can state more: dates, the closed end of bins, and
+        bins for values outside and for missing values. It must be public.
     counts : array_like [n]
         Noisy counts as the mechanism drew them, in the order of the bins or labels. Do not clip,
         round or normalize them.
@@ -67,27 +67,28 @@ def read_counts(
         Scale of the noise in people, in [0.01, 2^28]: b of ``exp(-|x| / b)``, or the standard
         deviation sigma of ``exp(-x^2 / (2 sigma^2))``.
     guarantee : Guarantee or Promise, optional
-        Privacy guarantee that the maker of the counts states. Default: what such noise gives if
-        each person is in one count ("add-or-remove-one"): epsilon 1 / b, or mu 1 / sigma.
+        Privacy guarantee that the maker of the counts states. Default: the guarantee of such noise
+        if each person is in one count ("add-or-remove-one"), which is epsilon 1 / b, or mu 1 /
+        sigma.
 
     Returns
     -------
     Publication
         Release and distribution. Their guarantee has the standing "stated": private by its maker's
-        statement, which nobody verified.
+        statement, which has not been verified.
 
     Raises
     ------
     ArgumentError
-        When the counts do not fit the edges or labels, or the noise cannot have drawn them.
+        When the counts do not fit the edges or labels, or the noise could not have produced them.
     DomainError, PrivacyError
         When the edges, the labels or the guarantee are not legal.
 
     Warns
     -----
     AlteredCountsWarning
-        When negative counts are missing where noise must have drawn some, or all counts are whole
-        numbers under continuous noise. Estimates are then biased, and intervals do not hold.
+        When there are no negative counts although noise must have produced some, or all counts are
+        whole numbers under continuous noise. Estimates are then biased, and intervals do not hold.
 
     Notes
     -----
@@ -95,10 +96,10 @@ def read_counts(
     maker's statement: Lapwing sees neither the sensitivity nor the sampler.
 
     **Accuracy.** Numbers in 64 bins or more are decoded by spectral pursuit, others by their
-    unbiased shares. W1 is about 0.6 of that of clipped and normalized counts at 256 bins
+    unbiased shares. At 256 bins, W1 is about 0.6 times that of clipped and normalized counts
     (`accuracy/read_counts`).
 
-    **Cost.** As of any release of counts.
+    **Cost.** As for any release of counts.
 
     Equal counts with equal noise have equal identifiers, so the same table is not added twice.
 

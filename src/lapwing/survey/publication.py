@@ -60,12 +60,12 @@ class Publication(Stored):
     Parameters
     ----------
     release : Release
-        Public: what may be stored, sent and added.
+        The release, which is public: it may be stored, sent and added.
     note : str
-        How the bins were chosen, where the domain had none, else empty.
+        How the bins were chosen if the domain had none, and otherwise empty.
     choice : Choice, optional
-        How the mechanism was chosen, where it was chosen from several. None for a loaded release.
-        The distribution's provenance holds it.
+        How the mechanism was chosen, if there were several candidates. None for a loaded release.
+        The distribution's provenance contains it.
     """
 
     release: Release
@@ -80,12 +80,12 @@ class Publication(Stored):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the publication of a stored release. FormatError when it is none.
+        """Return the publication of a stored release. FormatError if it is not one.
 
         Parameters
         ----------
         document : dict
-            JSON object that :meth:`to_document` returned. Of released answers it is a
+            JSON object that :meth:`to_document` returned. Released answers give a
             :class:`lapwing.survey.QuestionPublication`.
         """
         subclass: Any = publication_of(document.get("format"))
@@ -95,7 +95,7 @@ class Publication(Stored):
 
     @property
     def guarantee(self) -> Guarantee:
-        """Privacy guarantee of each person that it is about."""
+        """Privacy guarantee of each person in the release."""
         return self.release.guarantee
 
     @cached_property
@@ -122,8 +122,8 @@ class Publication(Stored):
         Returns
         -------
         dict
-            Distribution of each segment, by its label. Rows in none of the segments are under None,
-            if the 95% interval of their number excludes zero.
+            Distribution of each segment, by its label. Rows in none of the segments are under the
+            key None, if the 95% interval of their number excludes zero.
 
         Warns
         -----
@@ -167,14 +167,14 @@ class Publication(Stored):
         level: float = 0.95,
         target: Target = "empirical",
     ) -> Any:
-        """Draw the distribution. Of a release by segment, a small picture of each segment.
+        """Draw the distribution or, for a release by segment, a small picture of each segment.
 
         Parameters
         ----------
         detail : {"resolved", "all"}
-            Density in steps that the release can distinguish, or every bin.
+            Density in the steps that the release can distinguish, or in every bin.
         title, label : str, optional
-            Of the picture, and of the values: what they are, and their unit.
+            Title of the picture, and name of the values with their unit.
         level : float
             Level of the intervals, in (0, 1). Default: 0.95.
         target : {"empirical", "population"}

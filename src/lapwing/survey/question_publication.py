@@ -1,4 +1,4 @@
-"""Published answers to questions: a release of them, and what it says."""
+"""Published answers to questions: a release, and the answers read from it."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True)
 class QuestionPublication(Publication):
-    """Published answers to questions: a release, and what it answers.
+    """Published answers to questions: a release and the answers read from it.
 
     Parameters
     ----------
     release : QuestionRelease
-        Public: what may be stored, sent and added.
+        The release, which is public: it may be stored, sent and added.
     note : str
-        How the bins were chosen, where the domain had none, else empty.
+        How the bins were chosen if the domain had none, and otherwise empty.
     choice : Choice, optional
-        How the mechanism of the curve was chosen, where it was asked.
+        How the mechanism of the curve was chosen, if the curve was requested.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class QuestionPublication(Publication):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the publication of a stored release. FormatError when it is none.
+        """Return the publication of a stored release. FormatError if it is not one.
 
         Parameters
         ----------
@@ -92,11 +92,11 @@ class QuestionPublication(Publication):
 
     @property
     def distribution(self) -> Distribution:
-        """The decoded distribution, where the curve was asked. ArgumentError where it was not."""
+        """The decoded distribution, if the curve was requested. Otherwise ArgumentError."""
         return self._curve.distribution
 
     def by_segment(self) -> dict[str | int | None, Distribution]:
-        """Return the distribution within each segment, where the curve was asked.
+        """Return the distribution within each segment, if the curve was requested.
 
         Returns
         -------
@@ -118,19 +118,21 @@ class QuestionPublication(Publication):
         Parameters
         ----------
         question : Question or str
-            A question of :mod:`lapwing.questions`, such as "mean".
+            A question from :mod:`lapwing.questions`, such as "mean".
         segment : str or int, optional
-            One of the segments, for a release by segment. None there means rows in none.
+            One of the segments, for a release by segment. There, None means the rows in none of
+            them.
         level : float
-            Confidence level, in (0, 1). Quantiles have 0.95 only, because their draw fixes it.
+            Confidence level, in (0, 1). Quantiles have only 0.95, because it is fixed when they
+            are drawn.
         target : {"empirical", "population"}
-            The people in the data, or those whom they were drawn from. Of a mean and of quantiles
-            that were asked, only the people in the data.
+            The people in the data, or those from whom they were drawn. For a mean and for
+            quantiles that were asked, only the people in the data.
 
         Returns
         -------
         Answer
-            The answer with its interval. It has no point where there are too few people.
+            The answer with its interval. It has no point if there are too few people.
 
         Raises
         ------
@@ -153,7 +155,7 @@ class QuestionPublication(Publication):
         return self._curve.by_segment()
 
     def segments(self) -> list[str | int | None]:
-        """Return the segments that answers are about: one None where there are none.
+        """Return the segments that answers are about, or a single None if there are none.
 
         Returns
         -------
@@ -171,24 +173,24 @@ class QuestionPublication(Publication):
         segment: str | int | None = None,
         target: Target = "empirical",
     ) -> list[dict[str, Any]]:
-        """Return a row for each number that was asked, without those of the curve.
+        """Return a row for each number that was asked for, without those of the curve.
 
         Parameters
         ----------
         level : float
             Confidence level of the intervals, in (0, 1). That of quantiles is 0.95.
         questions : sequence of Question or str, optional
-            Questions to answer. Default: all that were asked, but the curve.
+            Questions to answer. Default: all that were asked, except the curve.
         segment : str or int, optional
-            One segment. Default: each of them.
+            One segment. Default: all of them.
         target : {"empirical", "population"}
             As for :meth:`answer`.
 
         Returns
         -------
         list of dict
-            Question, value, low, high, note, and the texts of the point and the interval. By
-            segment also the segment.
+            Question, value, low, high, note, and the point and the interval as text. By segment,
+            also the segment.
         """
         rows = []
         asked = questions or [part.question for part in self.release.parts]

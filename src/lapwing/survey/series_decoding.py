@@ -1,4 +1,4 @@
-"""Tallies and releases of many weeks decoded together."""
+"""Tallies and releases of many weeks, decoded together."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from lapwing.survey.publication import Publication
 from lapwing.survey.survey import Survey, unit_entry
 
 WeekGiven: TypeAlias = "tuple[Survey, Tally] | Release | Publication | None"
-"""What is known of one week: a survey and its tally, a release, or nothing."""
+"""What is known about one week: a survey and its tally, a release, or nothing."""
 
 NOBODY = "nobody reported"
 
 LIMIT = 1024
-"""Symbols of numbers: each week has a matrix of their square."""
+"""Most symbols for numbers: each week has a matrix of that size squared."""
 
 _CELLS = 2**27
 """Numbers in those matrices: 1 GiB."""
@@ -80,26 +80,26 @@ def decode_series(
     smooth: bool = True,
     allow_equal: Sequence[str] = (),
 ) -> Series:
-    """Return the distributions of many weeks, each decoded with what the others know.
+    """Return the distributions of many weeks, each decoded with information from the others.
 
-    Weeks are steps of a random walk. How far a week moves at each frequency, in which weeks the
-    distribution jumped, and which weeks were odd, is learned from the reports. Surveys,
-    randomizers, epsilons and numbers of people may differ from week to week, over one domain.
+    Weeks are steps of a random walk. The reports determine how far a week moves at each frequency,
+    in which weeks the distribution jumped, and which weeks were outliers. Surveys, randomizers,
+    epsilons and numbers of people may differ from week to week, over one domain.
 
     Parameters
     ----------
     weeks : sequence of (Survey, Tally), Release, Publication or None
-        In the order of time. None where there is nothing. A tally of nobody is also a gap.
+        Weeks in chronological order, with None for a gap. An empty tally is also a gap.
     names : sequence of str, optional
-        Of the weeks. Default 1, 2 and so on. Names that end with dates (2026-Q3, 2026-03,
-        t-2026-W09, 2026-03-01) must be in order. Where all do, a date that is missing between
-        others is a gap.
+        Names of the weeks. Default: 1, 2 and so on. Names that end with dates (2026-Q3, 2026-03,
+        t-2026-W09, 2026-03-01) must be in order. If all do, a date that is missing between others
+        is a gap.
     smooth : bool
-        True: each week from all weeks. False: each from those up to it, as it could have been
-        decoded then.
+        True: each week is decoded from all weeks. False: each is decoded only from the weeks up to
+        it, as was possible at the time.
     allow_equal : sequence of str, optional
         Names of weeks whose counts may equal those of an earlier week. Default: none. Equal counts
-        are refused if different people have them with a probability below 1e-6.
+        are refused if different people would give them with a probability below 1e-6.
 
     Returns
     -------
@@ -109,36 +109,36 @@ def decode_series(
     Raises
     ------
     MismatchError
-        When a week is on another domain, is given twice, or its tally is not its survey's.
+        When a week is on another domain or is given twice, or its tally is not its survey's.
     ArgumentError
-        When there are no weeks, a week is not such a pair, or weeks or names are out of order. When
-        reports are memoized, and so show no changes.
+        When there are no weeks, a week is not such a pair, or weeks or names are out of order.
+        Also when reports are memoized, and so show no changes.
     UnsupportedChannelError
-        Of numbers on more than 1024 bins, or of more weeks than memory should hold (512 at 512
-        symbols). Of a release that is not linear.
+        For numbers on more than 1024 bins, or more weeks than fit in memory (512 at 512 symbols).
+        Also for a release that is not linear.
 
     Notes
     -----
     Releases of a curator who adds new people each round
-    (:class:`lapwing.mechanisms.RunningPrefixSums`), are not a series of weeks, because each is
-    about everybody so far.
+    (:class:`lapwing.mechanisms.RunningPrefixSums`) are not a series of weeks, because each covers
+    everybody so far.
 
-    **Privacy.** Post-processing of what is public already. One person's privacy losses compose
-    over the weeks in which they answered: `Series` carries the privacy guarantee of each week, not
-    of all.
+    **Privacy.** This is post-processing of what is already public. One person's privacy losses
+    compose over the weeks in which they answered: `Series` has the privacy guarantee of each week,
+    not of all weeks together.
 
     **Accuracy.** See the tables of `benchmarks/accuracy/series`. Intervals are about each week's
-    own people, under the model. Their coverage, also in weeks with a jump, is measured there.
-    Those of labels and of their differences (:meth:`Series.between`) allow for a change alongside
-    any week, of up to 12 points. It may last, or be of that week alone.
-    Weeks of numbers are decoded alone where their reports tell more of their people than other
-    weeks could add. That is at an epsilon of about 8, and on more than 128 bins of about 5. Weeks
-    of labels are decoded alone, without intervals, if the reports do not determine all shares.
+    own people, under the model. Their coverage, even in weeks with a jump, is measured there.
+    Intervals of labels and of their differences (:meth:`Series.between`) allow for a change of up
+    to 12 points in any week. It may persist, or affect only that week. Weeks of numbers are
+    decoded separately if their reports reveal more about their people than other weeks could add.
+    This happens at an epsilon of about 8, or about 5 on more than 128 bins. Weeks of labels are
+    decoded separately, without intervals, if the reports do not determine all shares.
 
-    **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes. 2 s for 36 weeks
-    of 64 bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
-    O(weeks * labels). Up to 512 labels of a channel that is inverted as a matrix cost O(labels^3)
-    in each week.
+    **Cost.** Numbers: O(weeks * state^3) with a state of at most 128 amplitudes. For 36 weeks it
+    takes 2 s with 64 bins, 4 s with 256 and 25 s with 1024. With ``smooth=False`` it takes about
+    five times as long. Labels: O(weeks * labels). If the channel is inverted as a matrix (up to
+    512 labels), each week costs O(labels^3).
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""The agreed document: what is asked, and how every answer is randomized.
+"""The agreed document: the question, and how every answer is randomized.
 
-Devices, collector and analyst hold the same document, so none of them types a parameter again.
-Reading it recomputes every threshold and compares: a document that promises more privacy than
-its thresholds give cannot be loaded.
+Devices, collector and analyst have the same document, so none of them types a parameter again.
+Reading it recomputes and compares every threshold: a document that promises more privacy than its
+thresholds give cannot be loaded.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ FORMAT = "lapwing-survey"
 VERSION = 1
 
 NOTICE = ("question", "purpose", "owner", "contact", "measured_in")
-"""What a survey says to the people it asks. It has a fingerprint of its own."""
+"""What a survey tells the people it asks. It has a separate fingerprint."""
 
 LONGEST_NOTICE = 1000
-"""Characters of each of them."""
+"""Most characters of each field of the notice."""
 
 LONGEST_UNIT = 20
-"""Characters of a unit of measurement."""
+"""Most characters of a unit of measurement."""
 
 MOST_SEGMENTS = 1000
-"""Labels that a survey declares, at most."""
+"""Most labels that a survey declares."""
 
 _REMEMBERED = "remembered"
 
@@ -105,44 +105,44 @@ class Survey(Stored):
     Parameters
     ----------
     name : str
-        1 to 200 printable characters. Part of the fingerprint, so two surveys with one
-        randomizer are distinguished.
+        Name of the survey: 1 to 200 printable characters. It is part of the fingerprint, so two
+        surveys with one randomizer are distinguished.
     randomizer : Randomizer or Recommendation
-        Of a recommendation the survey keeps the randomizer. Its decoder is the one that
-        :meth:`decode` uses by default.
+        Randomizer of the reports. From a recommendation the survey keeps the randomizer. Its
+        decoder is the one that :meth:`decode` uses by default.
     segments : sequence of str
-        Public labels, one of which may stand alongside a report: at most 1000, each of 1 to 200
-        characters. People with none of them are counted as "other". A label is not
-        protected. Use only public facts about a person, such as a country.
+        Public labels, one of which may accompany a report: at most 1000, each of 1 to 200
+        characters. People with none of them are counted as "other". A label is not protected. Use
+        only public facts about a person, such as a country.
     segment_minimum : int
-        Reports that a segment must have before a collector shows anything of it.
+        Number of reports that a segment must have before a collector shows any result for it.
     remembered : bool
         Whether a device answers once and permanently. The report of its first answer is kept and
-        sent again in every epoch, whatever the value has become. It costs epsilon once, however
-        often it is sent. So changes of the answers are not seen. Fresh reports show them.
+        sent again in every epoch, even if the value has changed. It costs epsilon once, however
+        often it is sent. So changes in the answers are not visible. Fresh reports would show them.
         Default: False.
     question, purpose, owner, contact : str, optional
         The question in words, the purpose of the answers, who asks, and whom to contact. Each has 1
-        to 1000 printable characters on one line. Devices show and keep them. They are no part of
-        :attr:`fingerprint`. Their own is :attr:`text_fingerprint`, which devices pin. A collector
-        takes another text only while no epoch can be answered.
+        to 1000 printable characters on one line. Devices show and keep them. They are not part of
+        :attr:`fingerprint`. They have their own, :attr:`text_fingerprint`, which devices pin. A
+        collector accepts another text only while no epoch can be answered.
     measured_in : str, optional
-        Unit of measurement of numbers, such as "ms": 1 to 20 printable characters. It is shown next
-        to the values, and belongs to the text. Dates, times and labels have none.
+        Unit of measurement of numbers, such as "ms": 1 to 20 printable characters. It is shown
+        next to the values, and is part of the text. Dates, times and labels have none.
     questions : sequence of Question or str, optional
-        Questions of :mod:`lapwing.questions` for the result. A recommendation brings its own.
-        It changes no report, so it is no part of :attr:`fingerprint`. Default: the whole curve.
+        Questions from :mod:`lapwing.questions` for the result. A recommendation brings its own.
+        They change no report, so they are not in :attr:`fingerprint`. Default: the whole curve.
 
     Notes
     -----
-    A type checker takes the answer of :meth:`decode` for a Distribution. A domain that is too
-    large to list gives HeavyHitters. Pass the decoder, and the checker knows that as well.
+    A type checker assumes that :meth:`decode` returns a Distribution. A domain that is too large
+    to list gives HeavyHitters. If you pass the decoder, the checker knows that too.
 
     **Privacy.** A memoized report hides its first value with epsilon, and anybody's later values
     entirely, because nothing that is sent depends on them. One report for each value would not be
     enough, because the sequence of reports would show when the value changed and when it came back.
-    It does not hide that two reports are one person's. A long report is hardly ever made twice, so
-    an observer who sees it in two epochs knows that somebody took part in both.
+    It does not hide that two reports come from one person. A long report is hardly ever made
+    twice, so an observer who sees it in two epochs knows that somebody took part in both.
 
     Examples
     --------
@@ -237,7 +237,7 @@ class Survey(Stored):
 
     @property
     def notice(self) -> dict[str, str]:
-        """The text for people: those of question, purpose, owner, contact, measured_in it has."""
+        """The text for people: question, purpose, owner, contact, measured_in, as far as set."""
         texts = ((name, getattr(self, name)) for name in NOTICE)
         return {name: text for name, text in texts if text is not None}
 
@@ -245,8 +245,8 @@ class Survey(Stored):
     def answers(self) -> str:
         """State that a device keeps from one epoch to the next.
 
-        "fresh": nothing, each is randomized again and costs again. "remembered report": the whole
-        report. "remembered round": the permanent round of :class:`lapwing.Rappor`.
+        "fresh": nothing, so each answer is randomized again and costs again. "remembered report":
+        the whole report. "remembered round": the permanent round of :class:`lapwing.Rappor`.
         """
         if self.remembered:
             return "remembered report"
@@ -259,10 +259,10 @@ class Survey(Stored):
 
     @cached_property
     def text_fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON of the notice, of a survey without one as well.
+        """SHA-256 of the canonical JSON of the notice, even for a survey without one.
 
-        It says what people are asked in words. So a device that pins both fingerprints answers no
-        other question.
+        The notice is the wording that people see. So a device that pins both fingerprints answers
+        no other question.
         """
         return text_fingerprint(self.notice)
 
@@ -274,23 +274,23 @@ class Survey(Stored):
 
     @property
     def lifetime_guarantee(self) -> Guarantee | None:
-        """Guarantee of all answers from one device file together. None if each costs again.
+        """Guarantee of all answers from one device file together. None if each answer costs again.
 
         A device (:class:`lapwing.client.Device`) keeps the report or the permanent round of its
-        first answer in its file. So the privacy guarantee covers all its answers, whatever the
-        value becomes. It does not cover :meth:`randomize`, which keeps nothing.
+        first answer in its file. So the privacy guarantee covers all its answers, however the
+        value changes. It does not cover :meth:`randomize`, which keeps nothing.
         """
         lifetime = self.guarantee.lifetime
         return None if lifetime is None else replace(self.guarantee, epsilon=lifetime)
 
     @inherits(Randomizer.randomize)
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value. Runs on the device. See the randomizer.
+        """Return one report per value. This runs on the device. See the randomizer.
 
         Nothing is kept. A second call for the same people draws other reports, and other permanent
         rounds of :class:`lapwing.Rappor`. It costs each of them the epsilon of :attr:`guarantee`
-        again, even where the answers of the survey are memoized. Only a device file keeps a report
-        or a round (:class:`lapwing.client.Device`).
+        again, even if the answers of the survey are memoized. Only a device file keeps a report or
+        a round (:class:`lapwing.client.Device`).
 
         Parameters
         ----------
@@ -338,42 +338,42 @@ class Survey(Stored):
         Parameters
         ----------
         reports : Reports
-            Of this survey's randomizer.
+            Reports from this survey's randomizer.
         by : iterable, optional
             The segment of each report, a string or a whole number. None, NaN and the empty string
-            count as "other". Several columns are a mapping from their names, a table, or a list
-            of arrays: `by=[countries, years]`. A segment then is named "country=PT/year=2026".
+            count as "other". Pass several columns as a mapping by their names, a table, or a list
+            of arrays: `by=[countries, years]`. A segment is then named "country=PT/year=2026".
         minimum : int, optional
-            With `by`: at least 1, default :attr:`segment_minimum`. Segments with fewer reports are
-            counted together as "other", which may itself be smaller. Where a segment has that
-            name, they are "all other".
+            With `by`: least number of reports of a segment, at least 1. Default:
+            :attr:`segment_minimum`. Segments with fewer reports are counted together as "other",
+            which may itself be smaller. If a segment has that name, they are "all other".
         counts : array_like, optional
-            How often each report was sent, of reports that a database has counted: whole numbers
+            How often each report was sent, for reports that a database has counted: whole numbers
             from 0 to 2^53 - 1. Default: once.
 
         Returns
         -------
         CountTally or TallyLog, or GroupTallies
-            Marked as this survey's. GroupTallies is a mapping from each segment to its tally, in
+            Tally, marked as this survey's. GroupTallies maps each segment to its tally, in
             alphabetical order, "other" last. The tallies add up to that of all reports. Compare
             two decoded segments with ``Distribution.difference(..., people="different")``.
 
         Raises
         ------
         MismatchError, ReportError
-            When reports are of another survey or randomizer, or when a report or a count is
+            When reports are from another survey or randomizer, or when a report or a count is
             impossible. Nothing is counted.
         ArgumentError
-            When labels or counts are not as many as reports, or more than 100,000 labels differ.
-            When the minimum is not positive or given without `by`.
+            When there are not as many labels or counts as reports, or over 100,000 different
+            labels. Also when the minimum is not positive, or is given without `by`.
         TallyError
-            When the counts add up to more than 2^53 - 1, or, of a survey that stores reports, to
+            When the counts add up to more than 2^53 - 1 or, for a survey that stores reports, to
             more than 2^31.
 
         Notes
         -----
-        **Privacy.** Labels of segments are public: they are sent along with the reports, in the
-        clear. Each person sends one report in one segment, so the guarantee is that of the report.
+        **Privacy.** Segment labels are public: they are sent along with the reports, unprotected.
+        Each person sends one report in one segment, so the guarantee is that of the report.
 
         Examples
         --------
@@ -408,7 +408,7 @@ class Survey(Stored):
         return tally.of_survey(self.fingerprint)
 
     def check(self, tally: Tally) -> None:
-        """Raise MismatchError unless the tally is this survey's. ArgumentError at no tally.
+        """Raise MismatchError unless the tally is this survey's. ArgumentError if it is no tally.
 
         Parameters
         ----------
@@ -462,22 +462,22 @@ class Survey(Stored):
             A decoder, or the name of one with default parameters, such as "least-squares". Default:
             the recommended one.
         bins : int, optional
-            Decode at another number of bins, which must divide the grid of a square wave.
+            Number of bins at which to decode instead, which must divide the grid of a square wave.
         progress : callable, optional
-            Called during a scan of all values (:class:`ExhaustiveScan`), with the steps done and
-            the steps in all. All other decoders need seconds at most and do not call it.
+            Called during a scan of all values (:class:`ExhaustiveScan`), with the number of steps
+            done and the total. All other decoders take seconds at most and do not call it.
 
         Returns
         -------
         Distribution or HeavyHitters
-            HeavyHitters where labels are searched.
+            HeavyHitters if labels are searched.
 
         Raises
         ------
         MismatchError, UnsupportedChannelError, TallyError
             When tally, decoder and survey do not fit together, or nobody reported.
         ArgumentError
-            When what was passed is no decoder, or somebody else's returns what is no answer.
+            When `decoder` is not a decoder, or one from another package returns no valid answer.
 
         Warns
         -----
@@ -534,14 +534,14 @@ class Survey(Stored):
         Parameters
         ----------
         tally : CountTally
-            Of this survey, at least one report.
+            Tally of this survey, with at least one report.
         seed : int
-            Of the simulations. The same seed gives the same answer.
+            Seed of the simulations. The same seed gives the same answer.
 
         Returns
         -------
         PoisoningAlarm
-            ``sounds`` says whether honest reports are no explanation. ``sentence`` says it in
+            ``sounds`` is True if honest reports do not explain the tally. ``sentence`` says so in
             words.
 
         Raises
@@ -554,7 +554,7 @@ class Survey(Stored):
 
         See Also
         --------
-        lapwing.planning.poisoning_alarm : the statistic, its accuracy and its cost.
+        lapwing.planning.poisoning_alarm : The statistic, its accuracy and its cost.
 
         Examples
         --------
@@ -572,44 +572,47 @@ class Survey(Stored):
     def next_epoch(
         self, answer: Distribution, *, users: int | None = None, name: str | None = None
     ) -> Survey:
-        """Return the survey that asks the next people, its parts chosen by a published answer.
+        """Return the survey for the next people, with components chosen by a published answer.
 
         The default mixture of :class:`lapwing.MultiscaleWave` suits any column. If the first answer
         is smooth, fewer of the next people are asked about fine bins. If it shows single values
-        that many hold, more people are. Domain, epsilon and questions stay, and so do the cells
-        that questions have. Decode both epochs with :func:`lapwing.decode_together`.
+        that many people have, more are asked. Domain, epsilon, questions and the cells of the
+        questions stay the same. Decode both epochs with :func:`lapwing.decode_together`.
 
         Parameters
         ----------
         answer : Distribution
-            Of the people who reported so far, as :meth:`decode` or `decode_together` returned it.
+            Distribution of the people who reported so far, as returned by :meth:`decode` or
+            `decode_together`.
         users : int, optional
-            How many people will answer next. Default: as many as have.
+            Number of people who will answer next. Default: as many as have answered.
         name : str, optional
-            Of the new survey. Default this name and ", next epoch". Another than this one's.
+            Name of the new survey, which must differ from this one's. Default: this name and ",
+            next epoch".
 
         Returns
         -------
         Survey
-            A document of its own, with a fingerprint of its own: tallies of the two are never
-            added up. Segments and notice are those of this one.
+            A separate document with a separate fingerprint, so tallies of the two are never added.
+            Segments and notice are those of this survey.
 
         Raises
         ------
         ArgumentError
-            When the answer is not one of reports: parts chosen by raw data would tell of them.
-            When this survey remembers its reports, `users` is out of range, or the name is this
-            survey's own or too long.
+            When the answer does not come from reports, because components chosen by raw data would
+            reveal them. Also when this survey remembers its reports, `users` is out of range, or
+            the name is this survey's own or too long.
         DomainError
-            When it is of labels, or of numbers in less than 8 or more than 65,536 symbols.
+            When the survey is about labels, or about numbers with fewer than 8 or more than 65,536
+            symbols.
         MismatchError
             When the answer is on another domain.
 
         Notes
         -----
-        **Privacy.** The choice is post-processing of a private answer, and the parts are public.
-        A report keeps epsilon in any case. Each person should answer in one epoch: who
-        answers in two has spent epsilon twice.
+        **Privacy.** The choice is post-processing of a private answer, and the components are
+        public. A report satisfies epsilon in any case. Each person should answer in only one
+        epoch, because answering in two spends epsilon twice.
 
         **Cost.** About a second.
         """
@@ -683,9 +686,10 @@ class Survey(Stored):
         Raises
         ------
         FormatError
-            On an unknown key, version or class. When a threshold or the fingerprint is not what
-            this software computes for the stated epsilon. When anything is spelled in another way
-            than it is written, so that the fingerprint is always that of the document read.
+            When a key, version or class is unknown, or a threshold or the fingerprint is not what
+            this software computes for the stated epsilon. Also when anything is not spelled
+            exactly as it would be written, so that the fingerprint is always that of the document
+            read.
         """
         require_format(document, name=FORMAT, version=VERSION)
         keys = {"format", "version", "name", "randomizer", "derived", "fingerprint"}

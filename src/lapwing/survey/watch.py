@@ -1,4 +1,4 @@
-"""Watching a survey week by week: what changed, reported only when it is certain enough."""
+"""Watches a survey week by week, and reports a change only when it is certain enough."""
 
 from __future__ import annotations
 
@@ -143,16 +143,16 @@ class _Seen(FromFields):
 class Watch(Declared, FromFields, Stored):
     """Sequential change detection over weekly tallies.
 
-    It looks at one week after the other, and says when something changed.
+    It looks at one week after another, and reports when something has changed.
 
-    The probability that it ever reports a change where there was none is at most `alpha`, however
-    many weeks it looks at. A change is: one level before, another after. After a report the watch
-    starts again with the next week as its reference.
+    The probability that it ever reports a change when there was none is at most `alpha`, however
+    many weeks it looks at. A change means one level before and another after. After a report the
+    watch starts again with the next week as its reference.
 
     Parameters
     ----------
     alpha : float
-        Probability bound of any false report, in (0, 0.5]. Default: 0.05.
+        Upper bound on the probability of any false report, in (0, 0.5]. Default: 0.05.
     domain : Domain, optional
         Domain of the weeks, kept by :meth:`look`. Default: None, before the first look.
     weeks : tuple
@@ -167,12 +167,12 @@ class Watch(Declared, FromFields, Stored):
     Notes
     -----
     It is frozen: :meth:`look` returns the watch after the look, and what it noticed. The state to
-    keep from one week to the next is in :meth:`to_json`: the information of the weeks since the
-    reference. It takes a few kB a week and holds no reports.
+    keep from one week to the next is in :meth:`to_json`: the information from the weeks since the
+    reference. It takes a few kB per week and contains no reports.
 
-    The test is exact for normal scores whose information is known. Those of reports are normal to
-    a good approximation from about 1,000 people a week on. A slow drift is also a change once it
-    is large enough.
+    The test is exact for normal scores whose information is known. Scores of reports are
+    approximately normal from about 1,000 people per week on. A slow drift also counts as a change
+    once it is large enough.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class Watch(Declared, FromFields, Stored):
 
     @property
     def names(self) -> list[str]:
-        """The weeks that were looked at, in order."""
+        """Names of the weeks that were looked at, in order."""
         return [week.name for week in self.weeks]
 
     @one_thread
@@ -228,12 +228,13 @@ class Watch(Declared, FromFields, Stored):
         Parameters
         ----------
         week : (Survey, Tally), Release, Publication or None
-            As of :func:`lapwing.decode_series`. A week of nobody is a gap, and said to be one.
+            As for :func:`lapwing.decode_series`. A week without reports is a gap, and is reported
+            as one.
         name : str, optional
-            Default: the number of the week. Names that are dates must be in order.
+            Name of the week. Default: its number. Names that are dates must be in order.
         allow_equal : sequence of str, optional
-            The name of the week, if its counts may equal those of an earlier one. Default: they are
-            refused if different people have them with a probability below 1e-6.
+            The name of the week, if its counts may equal those of an earlier one. Default: equal
+            counts are refused if different people would give them with a probability below 1e-6.
 
         Returns
         -------
@@ -243,9 +244,9 @@ class Watch(Declared, FromFields, Stored):
         Raises
         ------
         MismatchError
-            When it is on another domain, or was looked at before.
+            When the week is on another domain, or was looked at before.
         ArgumentError
-            When its name was given before or is out of order, and as of decode_series.
+            When its name was given before or is out of order, and as for `decode_series`.
         """
         called = str(len(self.weeks) + 1) if name is None else name
         check_name(called)
@@ -305,38 +306,38 @@ class Watch(Declared, FromFields, Stored):
         before: int = 12,
         power: float = 0.95,
     ) -> int:
-        """Return how many people a week this watch needs to report a change in time.
+        """Return how many people per week this watch needs to report a change in time.
 
         Parameters
         ----------
         randomizer : Randomizer
-            Of the survey, over numbers.
+            Randomizer of the survey, for numbers.
         change : float
             The largest gap between the CDFs before and after, in (0, 0.5].
         weeks : int
-            Weeks with the change until it is reported, in 1..1000.
+            Number of weeks after the change by which it is reported, in 1..1000.
         before : int
-            Weeks before the change, in 1..1000.
+            Number of weeks before the change, in 1..1000.
         power : float
-            The probability with which it is reported by then, in (0, 1).
+            Probability that the change is reported by then, in (0, 1).
 
         Returns
         -------
         int
-            The larger number of two shapes of a change: people who move from the left to the
-            right, and from both ends to the middle. Rounded up to two digits.
+            The larger of the numbers for two shapes of change: people move from left to right, or
+            from both ends to the middle. It is rounded up to two digits.
 
         Raises
         ------
         ArgumentError
-            When a number is out of its range, or even 10^9 people a week are too few.
+            When a number is out of its range, or even 10^9 people per week are too few.
         UnsupportedChannelError
             For labels.
 
         Notes
         -----
-        **Accuracy.** Simulated, 1000 times, with Gaussian scores about a uniform distribution.
-        Good to about a tenth.
+        **Accuracy.** The number comes from 1000 simulations with Gaussian scores around a uniform
+        distribution. It is accurate to about a tenth.
 
         Examples
         --------

@@ -1,6 +1,6 @@
-"""Contracts that every randomizer, decoder and operator must meet, even those of other packages.
+"""Contracts that every randomizer, decoder and operator must meet, even those from other packages.
 
-Each check raises an AssertionError that says what does not hold. It needs no test runner.
+Each check raises an AssertionError that states what does not hold. It needs no test runner.
 """
 
 import lazy_loader

@@ -74,12 +74,12 @@ def check_decoder(
     exact: Decoder | None = None,
     mass: Vector | None = None,
 ) -> None:
-    """Raise AssertionError unless a decoder keeps its contract on a channel.
+    """Raise AssertionError unless a decoder meets its contract on a channel.
 
     * A tally without noise gives the truth that it came from, to 2e-6.
     * The result of a drawn tally is legal and the same every time. So is its band, if it has one. A
       Distribution is written and read again.
-    * An empty tally is refused. So is one of another channel, of other sizes or with impossible
+    * An empty tally is refused. So is one from another channel, of other sizes or with impossible
       counts.
 
     Nothing here is decided by chance. The seed of the drawn tally is fixed, and any tally must be
@@ -88,11 +88,11 @@ def check_decoder(
     Parameters
     ----------
     decoder : Decoder
-        Decoder to be checked.
+        Decoder to check.
     channel : Channel
         Channel that it decodes, on a small domain.
     exact : Decoder, optional
-        The same decoder run to convergence, where `decoder` stops early. Default: `decoder`.
+        The same decoder run to convergence, if `decoder` stops early. Default: `decoder`.
     mass : numpy.ndarray, optional
         True distribution, float64 [symbols]. Default: an uneven one. A decoder that smooths returns
         only distributions that smoothing does not change.

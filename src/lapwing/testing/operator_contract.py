@@ -17,13 +17,13 @@ def check_operator(operator: LinearOperator) -> None:
     """Raise AssertionError unless all products of an operator are those of one matrix.
 
     The matrix is read from products with unit vectors, so it is for small operators. The vectors
-    are drawn with fixed seeds. Rounding is allowed 1e-12, so a right operator does not fail by
-    chance.
+    are drawn with fixed seeds. A rounding error of 1e-12 is allowed, so a correct operator does
+    not fail by chance.
 
     Parameters
     ----------
     operator : scipy.sparse.linalg.LinearOperator
-        Small operator to be checked.
+        Small operator to check.
 
     Raises
     ------

@@ -140,11 +140,11 @@ def exact_law(
     Parameters
     ----------
     randomizer : Randomizer
-        Randomizer to be followed.
+        Randomizer to follow.
     value : int
         Index of the input symbol.
     most : int, optional
-        Largest number of ways to a report. Default: None, no limit.
+        Largest number of paths to a report. Default: None, no limit.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def exact_law(
     Raises
     ------
     TooMany
-        When a draw has more results than can be listed, or there are more than `most` ways.
+        When a draw has more results than can be listed, or there are more than `most` paths.
     NotFollowed
         When a word is used for more than comparisons and :func:`scalar_below`.
 
@@ -255,21 +255,21 @@ Law = dict[bytes, Fraction]
 def check_randomizer(
     randomizer: Randomizer, *, loosened: Randomizer | None = None, reports: int = REPORTS_PER_VALUE
 ) -> None:
-    """Raise AssertionError unless a randomizer keeps its contract.
+    """Raise AssertionError unless a randomizer meets its contract.
 
     * The exact distribution of ``from_words`` has a worst likelihood ratio of two values, in
       fractions. The certificate states the same ratio, and it is at most e^epsilon.
     * The channel is that distribution, seen through the tally.
     * The randomizer can be written to a document and read back, compared, hashed and pickled.
-    * Reports of other randomizers and of other widths are refused.
+    * Reports from other randomizers or of other widths are refused.
     * Reports of ``randomize`` have that distribution, by a test for each input. Seeds are fixed, so
-      the same code always passes or always fails. Over all seeds, right code fails for an input
+      the same code always passes or always fails. Over all seeds, correct code fails for an input
       with a probability of at most 1e-12.
 
     Parameters
     ----------
     randomizer : Randomizer
-        Randomizer on a small domain, of 2 to 8 symbols, because every way through the branches is
+        Randomizer on a small domain, of 2 to 8 symbols, because every path through its branches is
         taken.
     loosened : Randomizer, optional
         The same randomizer with its thresholds moved one past their limit, made by hand. It must

@@ -26,16 +26,16 @@ from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_uncertainty import JointUncertainty
 
 ROUNDS = 7
-"""Times the variances are learned."""
+"""Number of times the variances are learned."""
 
 DRAWS = 8
 """Draws from the posterior in each round."""
 
 MOST_WAVES = 64
-"""Waves of an axis, at most."""
+"""Most waves of an axis."""
 
 LEARNED_ON = 64
-"""Groups of bins of an axis on which variances are learned, at least."""
+"""Least number of groups of bins, on each axis, from which variances are learned."""
 
 _KNOWN = 160
 """Amplitudes whose curvature is computed, with all that they have in common."""
@@ -46,7 +46,7 @@ _MANY = 15
 """The known curvature is computed again after a step that took more rounds."""
 
 STEPS = 60
-"""Newton steps of a fit, at most. Thin ridges need them, other fits end long before."""
+"""Most Newton steps of a fit. Thin ridges need them. Other fits end long before."""
 
 WIDER = 2.0
 """Factor of the learned variances in the answer. Thin shapes need more variance than is learned."""
@@ -55,21 +55,21 @@ BAND_DRAWS = 48
 """Draws from the posterior that a result keeps."""
 
 WIDENED = 4.0
-"""Factor of the learned variances behind intervals."""
+"""Factor of the learned variances used for intervals."""
 # They are not below those before learning: what few people or coarse reports did not show may be
 # there.
 
 LOCAL = 4.0
-"""Least factor of the variances before learning behind intervals, for a dependence."""
+"""Least factor of the unlearned variances of the dependence, used for intervals."""
 # Where attributes depend on each other in a small region only, the whole table teaches too little
 # variance for this region. Labels were not measured: their factor is 1.
 
 ON_RIDGES = 4.0
-"""Further factor behind intervals where the posterior does not explain the reports."""
+"""Further factor used for intervals where the posterior does not explain the reports."""
 # That is so on thin ridges.
 
 _FITS, _MISSES = 1.3, 1.7
-"""What is left unexplained over what is expected."""
+"""Ratio of the unexplained misfit to the expected one."""
 # Up to the first nothing is widened further, from the second on by all of `ON_RIDGES`. Smooth pairs
 # and heaps are below the first.
 
@@ -83,7 +83,8 @@ _LAST_GAIN = 1e-3
 """The fit of the answer ends when a step promises a smaller gain, in nats."""
 
 UNSEEN = 0.2
-"""People that a seemingly empty cell may hold for intervals, of the mean of all cells."""
+"""People that a seemingly empty cell may have in intervals, as a share of the mean of all
+cells."""
 # The standard deviation before the reports. Else a region that seems empty would be known to be
 # empty.
 
@@ -387,37 +388,37 @@ class LogDensityPrior(Declared):
     """Empirical-Bayes joint distribution of pairs: a most probable smooth log-density.
 
     The log-density is a sum of products of waves of both axes. Their amplitudes have Gaussian
-    priors whose variances are learned from the reports, by octaves of both frequencies. The
-    variances of the marginals are separate from those of the dependence. So the estimate of
-    independent attributes shows independence. The fast waves of one axis fit a heavy row or column.
-    This is the default decoder of pairs.
+    priors. Their variances are learned from the reports, one for each pair of octaves of the two
+    frequencies. The variances of the marginals are separate from those of the dependence. So the
+    estimate of independent attributes shows independence. The fast waves of one axis fit a heavy
+    row or column. This is the default decoder for pairs.
 
     Parameters
     ----------
     band : bool
-        Whether to draw from the posterior, for credible intervals. Default: True.
+        Whether to draw from the posterior to get credible intervals. Default: True.
     seed : int
         Seed of the draws, at least 0. The same tally then gives the same answer. Default: 0.
 
     See Also
     --------
-    lapwing.randomizers.MultiscaleBoxes : The recommended randomizer of pairs.
+    lapwing.randomizers.MultiscaleBoxes : The recommended randomizer for pairs.
 
     Notes
     -----
-    It decodes any channel over a Product whose reports see each axis separately: boxes, strips,
-    blocks and single cells. Labels, and axes of fewer than 8 bins, have contrasts in place of
-    waves. Values outside the range and missing ones have an indicator each. An axis has at most 64
-    waves.
+    It decodes any channel over a Product whose reports depend on each axis separately: boxes,
+    strips, blocks and single cells. Labels, and axes of fewer than 8 bins, have contrasts in place
+    of waves. Values outside the range and missing values have an indicator each. An axis has at
+    most 64 waves.
 
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** See the page on pairs of the benchmarks. Intervals are wider where the reports
-    differ from the fit by more than its posterior allows, as on a thin ridge.
+    **Accuracy.** See the benchmark page on pairs. Intervals are wider where the reports differ
+    from the fit by more than its posterior allows, as on a thin ridge.
 
     **Cost.** On one core, 64 x 64 cells took 0.6 seconds at epsilon 1, and 2 to 3 seconds at
-    epsilon 4 and 8. At epsilon 1, 256 x 256 cells took 5 seconds. It takes memory for a few tables
-    of the size of the widest component. For intervals it takes 48 tables of the cells.
+    epsilon 4 and 8. At epsilon 1, 256 x 256 cells took 5 seconds. It needs memory for a few tables
+    the size of the widest component. Intervals need 48 tables the size of the grid.
 
     The decoder is this library's own. It is empirical Bayes by marginal likelihood, as in [1]_.
 
@@ -457,7 +458,8 @@ class LogDensityPrior(Declared):
         Raises
         ------
         UnsupportedChannelError
-            When the channel is not over a Product, or its reports do not see each axis separately.
+            When the channel is not over a Product, or its reports do not depend on each axis
+            separately.
         """
         check_given(channel, tally)
         fit = Fit(channel, tally, seed=self.seed)

@@ -1,15 +1,15 @@
-"""Empirical Bayes with a learned prior of shares: the default decoder of sparse categories.
+"""Empirical Bayes with a learned prior of shares: the default decoder for sparse categories.
 
 The posterior mean has the least squared error over all categories, nearly all of which are empty.
-It shrinks the largest more than necessary (see :class:`Head`). A share at four standard deviations
-is moved towards the many that are noise. One at seven is moved towards an atom of the learned
-mixture nearby, though shares there are spread evenly and the atom is an accident.
+It shrinks the largest shares more than necessary (see :class:`Head`). A share of four standard
+deviations is moved toward the many that are noise. A share of seven is moved toward a nearby atom
+of the learned mixture, though that atom is an accident among evenly spread shares.
 
-A distribution that is learned from four or from forty estimates follows their noise. It puts two
-unequal shares on one atom between them. So the same estimates are used to judge whether shrinking
-helped, in two ways. One is Stein's unbiased risk, next to that of the nearest distribution, which
-is not shrunk. For fewer than 24 labels the other is how well each estimate is predicted from the
-others.
+A distribution that is learned from four or from forty estimates follows their noise. It moves two
+unequal shares to one atom between them. So the same estimates are used to judge, in two ways,
+whether shrinking helped. One is Stein's unbiased risk, compared with that of the nearest
+distribution, which is not shrunk. The other, for fewer than 24 labels, is how well each estimate
+is predicted from the others.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HEAD = 50
 """The largest symbols, whose errors count for more."""
 
 PRICE = 0.015
-"""By how much the squared error of all symbols may grow for that, as the learned mixture says."""
+"""Factor by which the squared error of all symbols may grow in return, by the learned mixture."""
 
 ALPHA = 0.05
 """Probability that any empty symbol has an estimate that counts as significant."""
@@ -56,14 +56,15 @@ _OWN = 2.0
 """Squared standard deviations of shrinkage that are an accident, as James and Stein's n - 2."""
 
 _NO_HEAD, _HEAD = 2, 10
-"""Labels to each of the head: from so few nothing is a head of them, and from so many it is."""
+"""Labels for each label of the head: up to the first number there is no head, from the second
+there is."""
 
 _HALVINGS = 40
 
 _FAR_ODDS = 50.0
 
 _LEAST, _MOST = -12.0, 12.0
-"""Of the logarithm of what an error in the head costs."""
+"""Bounds of the logarithm of an error's cost in the head."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,13 +227,13 @@ _SURPRISE = 3.0
 """Logarithm of the evidence at which the shares of very few labels are believed by half."""
 
 _CLEAR, _CLEAR_EACH = 3.0, 1 / 3
-"""The same, and so much for each label, at which they are believed by half whatever the risk."""
+"""The same, plus an amount for each label, at which they get weight one half whatever the risk."""
 
 _VERY_FEW, _ENOUGH = 8, 24
-"""Labels up to which that evidence is asked for, and from which it is not: the risk is enough."""
+"""Labels up to which that evidence is required, and from which it is not: the risk is enough."""
 
 _DOUBTED, _LEARNED = 50, 100
-"""Labels up to which what is learned of them is doubted, and from which it is not."""
+"""Labels up to which the learned prior is doubted, and from which it is not."""
 
 _ROUNDS = 9
 """Doublings of the iterations whose responses are added up: 512 of them."""
@@ -390,7 +391,7 @@ def _logistic(odds: float) -> float:
 
 
 CERTAIN = 10.0
-"""Standard deviations from which an estimate is kept: no prior could move it by much."""
+"""Standard deviations from which an estimate is kept, because no prior could move it by much."""
 
 
 @dataclass(frozen=True)
@@ -399,23 +400,23 @@ class MixturePrior(Declared):
 
     The shares of all categories are treated as draws from one unknown prior, which is learned from
     the reports. It is the mixture of point masses on a grid that makes the estimates most probable.
-    Its mean is the one that shares must have, because they sum to one. Where nearly all categories
-    are empty, the prior reflects it, and noise is not mistaken for data. No sparsity and no
-    threshold is needed. This is the default decoder of categories.
+    Its mean is fixed, because shares sum to one. Where nearly all categories are empty, the prior
+    reflects that, and noise is not mistaken for data. You set no sparsity and no threshold. This
+    is the default decoder for categories.
 
     Parameters
     ----------
     estimate : {"mean", "median"}
         Summary of the posterior of a share. The mean has the least squared error, and the median
-        sets what is probably nothing to zero. For the largest shares the mean is adjusted, because
-        an error there costs more: significant ones stay near their unbiased estimate. Default:
-        "mean".
+        sets shares that are probably empty to zero. For the largest shares the mean is adjusted,
+        because an error there costs more: significant shares stay near their unbiased estimate.
+        Default: "mean".
     signed : bool
         Whether to keep the posterior estimates, whose sum need not be one, as
-        :attr:`Distribution.signed`. The distribution projects means on the simplex, which takes
-        least from the largest. It spreads what medians lack evenly over the zeros. In the L1
-        distance the posterior estimates are better where most of the mass lies in a tail that
-        nobody can identify. Default: False.
+        :attr:`Distribution.signed`. The distribution itself projects means onto the simplex, which
+        takes least from the largest. It spreads the mass that medians lack evenly over the zeros.
+        In the L1 distance the posterior estimates are better where most of the mass lies in a tail
+        that cannot be identified. Default: False.
     iterations : int
         Iterations of the EM algorithm that learns the prior, at least 1. Default: 300.
     band : bool
@@ -424,7 +425,7 @@ class MixturePrior(Declared):
 
     See Also
     --------
-    SpectralPrior : For ordered domains, whose neighbors it uses.
+    SpectralPrior : For ordered domains. It uses neighboring values.
     LeastSquares : For an unbiased estimate.
 
     Notes
@@ -433,26 +434,26 @@ class MixturePrior(Declared):
 
     **Accuracy.** The benchmarks compare it with the best of nine decoders on 24 sparse and
     heavy-tailed populations of 10,000 categories, and on Kosarak's clicks (`benchmarks/accuracy`).
-    They also show the distance of the 50 largest of 16,000 labels from the unbiased estimate. The
-    squared error is near that of the unbiased estimate where the smallest of them is six standard
-    deviations or more above zero. It is up to three times that where the smallest cannot be
-    distinguished from the noise of thousands.
+    They also compare it with the unbiased estimate on the 50 largest of 16,000 labels. The squared
+    error is near that of the unbiased estimate where the smallest of the 50 is six standard
+    deviations or more above zero. It is up to three times as large where the smallest cannot be
+    distinguished from the noise of thousands of labels.
 
     Up to 100 labels the estimate is the posterior mean. For fewer than 100 it is weighted by how
     much the estimates indicate that shrinking helped. Unequal shares of 4 to 50 labels then have
-    about the error of the nearest distribution, or less. Equal ones have far less. Where 500 and
+    about the error of the nearest distribution, or less. Equal shares have far less. Where 500 or
     more labels have the same share, the error is up to 1.5 times that of the mean. That is a
     hundredth of the noise. The order of the categories is not used.
 
-    **Cost.** O(size) time, and some tens of milliseconds for the prior.
+    **Cost.** O(size) time, and tens of milliseconds for the prior.
 
     A share theta has the estimate ``z ~ N(theta, empty + slope theta)``. The grid has zero, small
     fractions of a standard deviation, and steps of a quarter of it. It ends above the largest
     estimate that is not kept. EM for the weights w of the grid maximizes ``sum(c log w)``, with c
     the mean posterior, subject to ``sum(w) = 1`` and ``sum(w theta) = m``. The solution is
     ``w = c / (1 + lambda (theta - m))``. Without the second constraint each empty category keeps a
-    little, and together they hold a large share. Estimates above 10 standard deviations are kept as
-    they are, and m is what they leave to the others.
+    little mass, and together they have a large share. Estimates above 10 standard deviations are
+    kept as they are, and m is the mass that they leave to the others.
 
     The mixture is that of [1]_. The constraint, and the treatment of large shares, are this
     library's own.

@@ -1,16 +1,18 @@
-"""Empirical Bayes with a learned spectrum: the default decoder of numerical columns.
+"""Empirical Bayes with a learned spectrum: the default decoder for numerical columns.
 
-Here begins one decode. The waves of the domain are laid out (`wave_basis.py`). The answer is found
-in passes, with matrices of all symbols (`dense_model.py`) or of cells (`coarse_model.py`). It
-becomes the shares of the people who reported (:func:`reporting_people`), and the band is drawn.
+A decode begins here. The waves of the domain are laid out (`wave_basis.py`). The answer is found
+in passes, with matrices of all symbols (`dense_model.py`) or of cells (`coarse_model.py`). It is
+converted to the shares of the people who reported (:func:`reporting_people`), and the band is
+drawn.
 
-The posterior of a fitted prior is too sure of what it could not see. A band that trusts it covers
-66 to 91% on the worst columns where it says 95. So the prior is widened before the band is drawn.
-Doubling the fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to
-60% in width and repairs the coverage. `results/uncertainty.py` makes intervals of it.
+The posterior of a fitted prior is overconfident about what the reports do not show. On the worst
+columns, a nominal 95% band that trusts it covers 66 to 91%. So the prior is widened before the
+band is drawn. The fitted amplitudes are doubled, and a floor of smooth shapes and of single bins
+is added. This costs 20 to 60% in width and repairs the coverage. `results/uncertainty.py` turns
+the draws into intervals.
 
-The steps in which a density is drawn need less where the reports show a smooth one. Their floor is
-as large as the reports allow (:func:`density_law`).
+The steps of a density need less widening where the reports show a smooth one. Their floor is as
+large as the reports allow (:func:`density_law`).
 
 On a large domain the widened posterior of a few hundred cells is carried back to the symbols. The
 possible error of the density within a cell is added. It is the floor that single bins get on a
@@ -186,8 +188,8 @@ def with_free_ends(local: Vector, scaled: ScaledBasis) -> Vector:
 
 
 SMOOTH = 0.16
-"""Roughness below which a learned prior counts as smooth, see :func:`roughness`. A normal column
-has 0.01 to 0.03, and combs, atoms, jumps and narrow peaks that the reports show have more than 0.2.
+"""Roughness below which a learned prior counts as smooth, see :func:`roughness`. A Gaussian column
+has 0.01 to 0.03. Combs, atoms, jumps and narrow peaks that the reports show have more than 0.2.
 """
 
 _LEAST_EPSILON = 1.5
@@ -358,7 +360,7 @@ def carried_back(one: WidenedPosterior, cells: Cells, bridge: Vector) -> tuple[S
 
 
 DENSE = 512
-"""Symbols up to which all matrices are kept whole."""
+"""Number of symbols up to which all matrices are kept whole."""
 
 SYMBOL_LIMIT = 2**16
 """More symbols are refused: the matrices take 35 kB for each, 2.2 GB in all."""
@@ -369,18 +371,18 @@ class SpectralPrior(Declared):
     """Empirical-Bayes density with a learned spectrum, spikes and steps.
 
     It learns from the reports how smooth, spiky and stepped the data are, and then estimates with
-    that prior. The masses of the bins get a Gaussian prior of three parts. Cosines have learned
-    variances, scaled by a power of the local density. Spikes in single bins, and steps between
-    bins, have variances that go to zero where the reports show none. The posterior mean is moved to
-    the nearest distribution, whose tails return to the running sums of that mean. This estimates
-    the population. The last step goes from there to the expected shares of the respondents. This is
-    the default decoder of numerical values.
+    that prior. The masses of the bins get a Gaussian prior with three components. Cosines have
+    learned variances, scaled by a power of the local density. Spikes in single bins, and steps
+    between bins, have variances that go to zero where the reports show none. The posterior mean is
+    moved to the nearest distribution, whose tails are then restored to the running sums of that
+    mean. This estimates the population. The last step converts it to the expected shares of the
+    respondents. This is the default decoder for numerical values.
 
     Parameters
     ----------
     passes : int
-        Number of times the likelihood is linearized, at the answer of the pass before, in 1..5.
-        Default: 2.
+        Number of times the likelihood is linearized, each time at the answer of the previous pass,
+        in 1..5. Default: 2.
     band : bool
         Whether to compute the credible bands, from a posterior under a widened prior. Default:
         True.
@@ -393,24 +395,24 @@ class SpectralPrior(Declared):
     -----
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** See the tables of `benchmarks/accuracy`, also for the coverage of the bands. A
-    band that trusted the fitted prior would cover 66 to 91% on the worst columns, instead of 95%.
-    So the prior is widened first. The steps of a smooth density need less from epsilon 1.5 on, with
-    up to 512 bins: see `accuracy/smooth_densities`.
+    **Accuracy.** See the tables of `benchmarks/accuracy`, which include the coverage of the bands.
+    A band that trusted the fitted prior would cover 66 to 91% on the worst columns, instead of
+    95%. So the prior is widened first. At epsilon 1.5 and above, with up to 512 bins, the steps of
+    a smooth density need less widening: see `accuracy/smooth_densities`.
 
-    **Cost.** Up to 512 bins it takes O(size^3), 0.2 s at 256. Above, it takes O(size * columns^2)
-    with 192 waves and the atoms that are found, and memory O(size * columns). To this come O(size *
-    cells) for each block and O(cells^3), with some 300 cells. Blocks whose operator has less
-    structure (wavelets, Haar coefficients) add O(outputs * size): 5 s at 4096.
+    **Cost.** Up to 512 bins it takes O(size^3) time, 0.2 s at 256. Above 512, it takes O(size *
+    columns^2) time and O(size * columns) memory, where the columns are 192 waves and the detected
+    atoms. Each block adds O(size * cells), and the cells, about 300, add O(cells^3). Blocks whose
+    operator has less structure (wavelets, Haar coefficients) add O(outputs * size): 5 s at 4096.
 
     It asks a block for its score and information, so it decodes any list of blocks.
 
     Up to 512 bins every cosine, bin and step takes part. Waves of the density and waves of its
-    logarithm are weighted by evidence. Above, 192 waves are taken first. Then come the single bins,
-    and the blocks of 2 to 16 bins, that stand out of them, one after the other. Then the bins are
-    put into 192 to 384 cells of equal width, which are split at the ends of what was found. On
-    these cells the prior is the whole one. Within a cell the density follows its neighbors. Bands
-    are those of the cells.
+    logarithm are weighted by evidence. Above 512, the first 192 waves are fitted first. Then
+    single bins, and blocks of 2 to 16 bins, that stand out from them are added one by one. Then
+    the bins are grouped into 192 to 384 cells of equal width, which are split at the ends of those
+    bins and blocks. On these cells the full prior is used. Within a cell the density follows its
+    neighbors. Bands are those of the cells.
 
     The decoder is this library's own. It is empirical Bayes by marginal likelihood [1]_, with
     sparse variances by fixed-point updates [2]_.

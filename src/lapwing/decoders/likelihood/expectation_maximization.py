@@ -30,13 +30,13 @@ from lapwing.results.uncertainty import Uncertainty
 Rows = list[tuple[Operator, Vector]]
 
 LIMIT = 20_000
-"""Most iterations where none are given."""
+"""Most iterations when `limit` is not given."""
 
 _PLAIN = 4096
 """Bins up to which plain iterations take a tenth of a second, so that nothing else is needed."""
 
 STRENGTHS = (0, 1, 2, 4, 8, 16)
-"""Smoothing steps an iteration among which held-out reports choose. 0 is EM."""
+"""Numbers of smoothing steps per iteration among which held-out reports choose. 0 is EM."""
 
 FOLDS = 5
 """Parts of the reports. Each is held out once."""
@@ -124,7 +124,7 @@ def iterate(
 
 
 _LEAP, _SHORTEST = 4.0, 2.0
-"""Factor of the longest leap when it was taken or dropped, and the least that it shrinks to."""
+"""Factor of the longest leap after a leap was taken or dropped, and the least leap."""
 
 
 def _leaping(
@@ -186,36 +186,36 @@ def folds(channel: Channel, tally: CountTally, *, seed: int) -> list[CountTally]
 class ExpectationMaximization(Declared):
     """Expectation maximization: EM, and EMS with smoothing (Li et al., 2020).
 
-    It increases the likelihood from the uniform distribution. EM stops early. EMS averages
-    neighbors after each step.
+    It starts from the uniform distribution and increases the likelihood. EM stops early. EMS
+    averages neighbors after each step.
 
     Parameters
     ----------
     smoothed : bool
         False: EM. True: EMS, with the (1, 2, 1) / 4 average of neighbors after every step, which
-        needs an ordered domain. Of pairs it averages along both axes. Default: False.
+        needs an ordered domain. For pairs it averages along both axes. Default: False.
     tolerance : float, optional
-        Stop when the log-likelihood, summed over all reports, changes by less, in nats. For EM this
-        is the regularizer: continued to the end it follows the noise. Default, as in the paper:
-        ``1e-3 e^epsilon`` for EM and ``1e-3`` for EMS.
+        Stop when the log-likelihood, summed over all reports, changes by less than this, in nats.
+        For EM this is the regularizer: iterated to convergence, EM follows the noise. Default, as
+        in the paper: ``1e-3 e^epsilon`` for EM and ``1e-3`` for EMS.
     limit : int, optional
-        Most iterations, which are then plain, as papers count them. Reaching it gives a
-        ConvergenceWarning. Default: 20,000, and above 4,096 bins those of EMS are accelerated.
+        Most iterations, which are then plain ones, as papers count them. Reaching the limit gives
+        a ConvergenceWarning. Default: 20,000, where EMS is accelerated above 4,096 bins.
     band : bool
         Whether to compute the exact linear confidence band, where the channel can be inverted (up
         to 2048 bins, O(size^3)). It depends on the channel and the tally, and the decoded curve is
         drawn in it. Default: True.
     strength : int or "held-out"
         Averages of neighbors after each step of EMS, in 0..64. A strength of s is a binomial kernel
-        of ``2 s + 1`` bins. "held-out" takes the one of 0, 1, 2, 4, 8 and 16 that makes held-out
-        reports most likely, each fifth of them held out once. Then all reports are decoded with it.
-        This costs no privacy, because it uses reports only. Default: 1.
+        of ``2 s + 1`` bins. "held-out" chooses the one of 0, 1, 2, 4, 8 and 16 that makes held-out
+        reports most likely. Each fifth of the reports is held out once. Then all reports are
+        decoded with it. This costs no privacy, because it uses reports only. Default: 1.
     seed : int
         Seed of the split into fifths, so that decoding again gives the same answer. Default: 0.
 
     See Also
     --------
-    SpectralPrior : The recommended decoder of numerical values.
+    SpectralPrior : The recommended decoder for numerical values.
 
     Notes
     -----
@@ -224,18 +224,18 @@ class ExpectationMaximization(Declared):
     **Accuracy.** EM converges to the maximum of the likelihood, which is concave. EMS oversmooths
     features narrower than the wave. See the tables of `benchmarks/accuracy`. With
     ``strength="held-out"`` its Wasserstein-1 error on smooth columns is 0.9 to 1.25 times that of
-    one average. On multimodal and spiky ones it is half of it. It fails to smooth a smooth column
-    about once in twenty times, as the tests measure.
+    one average. On multimodal and spiky columns it is half of that. It fails to smooth a smooth
+    column about once in twenty times, as the tests measure.
 
     **Cost.** Two products with every operator for each iteration: O(outputs) for square waves. The
-    number of iterations grows with that of reports, because the tolerance is absolute. Choosing the
-    strength decodes 30 times more.
+    number of iterations grows with the number of reports, because the tolerance is absolute.
+    Choosing the strength takes 30 more decodes.
 
     Above 4,096 bins and without `limit` the iterations of EMS are accelerated by SQUAREM [4]_.
-    Under a small `tolerance` they end at the same fixed point. Under the default one both stop
-    before it, the accelerated ones after a ninth of the iterations and at a place nearby. Their
-    Wasserstein-1 error on made-up columns of 16,384 bins was 0.98 to 1.04 times that of the plain
-    ones. EM is not accelerated, because the place where it stops is its regularizer.
+    Under a small `tolerance` they end at the same fixed point. Under the default tolerance both
+    stop before it, and the accelerated ones stop nearby, after a ninth of the iterations. Their
+    Wasserstein-1 error on synthetic columns of 16,384 bins was 0.98 to 1.04 times that of the
+    plain ones. EM is not accelerated, because stopping early is its regularizer.
 
     On multinomial blocks it maximizes the likelihood. On blocks of bits it maximizes the composite
     marginal-binomial likelihood, and the provenance of the answer says so.

@@ -1,4 +1,4 @@
-"""Searches of a domain too large to count, in stored reports.
+"""Searches stored reports for frequent values of a domain too large to count.
 
 :class:`ExhaustiveScan` scores all values, tile by tile, in bounded memory. Another decoder,
 :class:`Candidates`, scores the analyst's own list of values. The third, :class:`PrefixExtension`,
@@ -46,10 +46,10 @@ _SAVE_SECONDS = 10.0
 """How often the state is written."""
 
 LONG_SECONDS = 5
-"""A scan that takes longer is announced."""
+"""Seconds above which a scan is announced."""
 
 _SECONDS_OF_A_TILE, _SECONDS_OF_A_POINT = 12e-3, 1.3e-9
-"""On the machine of the benchmarks, see the cost of :class:`ExhaustiveScan`."""
+"""Measured on the benchmark machine, see the cost of :class:`ExhaustiveScan`."""
 
 
 ExpectedFalse = Annotated[float, From(0, 1000, without="least")]
@@ -71,8 +71,7 @@ class ExhaustiveScan(Declared):
     Parameters
     ----------
     expected_false : float
-        Number of values that nobody holds and that may be listed, on average, in (0, 1000].
-        Default: 0.05.
+        Average number of values listed although nobody has them, in (0, 1000]. Default: 0.05.
 
     See Also
     --------
@@ -83,16 +82,16 @@ class ExhaustiveScan(Declared):
     -----
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** The threshold is a number of supports. It is the smallest one that, by the exact
-    binomial distribution, at most `expected_false` of the values that nobody holds reach. A value
-    whose share is three standard deviations above it is missed once in 740.
+    **Accuracy.** The threshold is a number of supports. By the exact binomial distribution, it is
+    the smallest number that on average at most `expected_false` of the values that nobody has
+    reach. A value whose share is three standard deviations above it is missed once in 740 times.
 
     **Cost.** About 12 ms of processor time for each tile of 2^22 values, and 1.3 ns for each tile
-    and point. A report has ``2^l - 1`` points. For 2^32 values, 1e6 people and epsilon 2 see
-    `benchmarks/speed`. Memory is 8 bytes for each point and 16 MB for the tile, 80 MB in all for
-    those.
+    and point. A report has ``2^l - 1`` points. For 2^32 values, 1e6 people and epsilon 2, see
+    `benchmarks/speed`. It needs 8 bytes of memory for each point and 16 MB for the tile, 80 MB in
+    all in that example.
 
-    The search is this library's own. It transforms linear hashes as [1]_ does, where a hash has one
+    The search is this library's own. It transforms linear hashes as [1]_ does for hashes of one
     parity.
 
     References
@@ -128,7 +127,7 @@ class ExhaustiveScan(Declared):
         Returns
         -------
         str or None
-            Message for the person who waits.
+            Message for the user.
         """
         # Each tile is filled, and takes every point in.
         points = tally.total * channel.points_of_a_report
@@ -159,7 +158,7 @@ class ExhaustiveScan(Declared):
         tally : TallyLog
             Stored reports of linear hashing, at least one.
         progress : callable, optional
-            Function to call after each tile, with the tiles done and the tiles in all. Default:
+            Function to call after each tile, with the number of tiles done and the total. Default:
             none.
         state : path, optional
             File that keeps the intermediate result. It is replaced as a whole every ten seconds and
@@ -174,8 +173,8 @@ class ExhaustiveScan(Declared):
         Raises
         ------
         MismatchError
-            When the stored reports are of another randomizer, or the state is of another survey,
-            log or scan.
+            When the stored reports are from another randomizer, or the state is from another
+            survey, log or scan.
         FormatError
             When the state is damaged.
         UnsupportedChannelError
@@ -404,25 +403,25 @@ class Candidates(Declared):
     """Heavy hitters among a list of candidate values.
 
     It scores the analyst's own list of values, and lists those above a threshold. A list made
-    without the reports needs a lower threshold than a scan of the whole domain. Its time depends on
-    its length alone. Answers are values of the domain, as those of every decoder of stored reports.
-    Strings are looked up as the domain does. So a domain of hashed strings, whose values other
-    decoders can only number, is answered in the analyst's own words.
+    without the reports needs a lower threshold than a scan of the whole domain. The time depends
+    only on the length of the list. Answers are values of the domain, as with every decoder of
+    stored reports. Strings are looked up as the domain does. So in a domain of hashed strings,
+    whose values other decoders can only number, the answers are the analyst's own strings.
 
     Parameters
     ----------
     values : sequence
         Candidate values of the domain, all different. The list must not come from these reports.
     expected_false : float
-        Number of candidates that nobody holds and that may be listed, on average, in (0, 1000].
-        From the number of candidates on, all of them are listed. Default: 0.05.
+        Average number of candidates listed although nobody has them, in (0, 1000]. If it is at
+        least the number of candidates, all of them are listed. Default: 0.05.
 
     Notes
     -----
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** Shares are unbiased. The threshold is that of :class:`ExhaustiveScan` with as many
-    values as candidates.
+    **Accuracy.** Shares are unbiased. The threshold is that of :class:`ExhaustiveScan` for as many
+    values as there are candidates.
 
     **Cost.** About 0.02 ns for each report, candidate and bit of the hash: 0.05 s for 1000
     candidates, 1e6 people and 3 bits. Where the domain has at most 2^24 values, one transform of
@@ -477,9 +476,10 @@ class Candidates(Declared):
         Raises
         ------
         DomainError
-            When a candidate is not in the domain, with its position.
+            When a candidate is not in the domain. The error gives its position.
         ArgumentError
-            When two candidates are one value of the domain, such as two strings with one hash.
+            When two candidates are the same value of the domain, such as two strings with one
+            hash.
         """
         try:
             symbols: NDArray[np.int64] = channel.domain.index(list(self.values))
@@ -503,7 +503,7 @@ class Candidates(Declared):
     def scores(
         self, channel: LinearChannel, tally: TallyLog
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the unbiased share of every candidate, in their order, and its standard deviation.
+        """Return the unbiased share of every candidate, in order, and its standard deviation.
 
         Parameters
         ----------
@@ -549,9 +549,9 @@ class Candidates(Declared):
         Raises
         ------
         ArgumentError, DomainError
-            When a candidate is not in the domain, or two are one value of it.
+            When a candidate is not in the domain, or two are the same value of it.
         MismatchError
-            When the stored reports are of another randomizer.
+            When the stored reports are from another randomizer.
         UnsupportedChannelError
             When the channel is not of linear hashing.
         """
@@ -595,31 +595,30 @@ SURVIVOR_LIMIT = 2**16
 class PrefixExtension(Declared):
     """Heavy-hitter search by prefixes, PEM (Wang, Li and Jha, 2021).
 
-    It keeps the best prefixes of each length and extends them by the bits of the next length.
+    It keeps the best prefixes of each length and extends them to the next length.
 
     Parameters
     ----------
     survivors : int
         Number of prefixes that are extended, in 1..65536. Default: 64.
     expected_false : float
-        Number of values that nobody holds and that may be listed, on average, in (0, 1000].
-        Default: 0.05.
+        Average number of values listed although nobody has them, in (0, 1000]. Default: 0.05.
 
     See Also
     --------
-    lapwing.papers.baselines.PrefixHashing : The randomizer of the reports.
+    lapwing.papers.baselines.PrefixHashing : The randomizer that makes the reports.
 
     Notes
     -----
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** The listed shares come from the last group alone. Its people had no part in
+    **Accuracy.** The listed shares come only from the last group. Its people had no part in
     choosing the candidates, so the shares are unbiased. The threshold is exact for the number of
-    candidates. A value is lost when one of its prefixes is not among the best of its length. Shares
-    above twice the threshold are hardly ever lost.
+    candidates. A value is lost when one of its prefixes is not among the best of its length.
+    Shares above twice the threshold are hardly ever lost.
 
     **Cost.** One transform of the shortest prefixes, then 0.02 ns for each candidate, report of the
-    group and bit of the hash. This is about 0.4 s a length for 64 kept prefixes, 8 more bits and
+    group and bit of the hash. This is about 0.4 s per length for 64 kept prefixes, 8 more bits and
     3e5 people.
 
     The method is that of [1]_, with linear hashing.
@@ -668,7 +667,7 @@ class PrefixExtension(Declared):
         UnsupportedChannelError
             When the channel is not of prefix hashing.
         MismatchError
-            When the stored reports are of another randomizer.
+            When the stored reports are from another randomizer.
         TallyError
             When a length has no reports.
         """

@@ -1,4 +1,4 @@
-"""Distribution functions read off the counts of cells, without a prior."""
+"""Distribution functions from the counts of cells, without a prior."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CellCounts(Declared):
     Parameters
     ----------
     interpolate : bool
-        True: a cell's share is spread evenly over its bins. False: all of it is put at the last
+        True: a cell's share is spread evenly over its bins. False: all of it is put in the last
         one, which gives the step function of the paper. Default: True.
 
     See Also
@@ -47,14 +47,14 @@ class CellCounts(Declared):
     -----
     **Privacy.** A decoder is post-processing of a release, so it costs no privacy.
 
-    **Accuracy.** Setting negatives to zero adds about noise / 2 for every empty cell. With many
-    more cells than the data fill, the ends of the distribution are too heavy. A count of missing
-    values below 3 standard deviations of its noise is treated as zero. So the CDF of people who all
-    have a value ends at one.
+    **Accuracy.** Setting negatives to zero adds about half the noise for every empty cell. With
+    many more cells than the data fill, the tails of the distribution are too heavy. A count of
+    missing values below 3 standard deviations of its noise is treated as zero. So the CDF ends at
+    one when everybody has a value.
 
-    For the same reason the band about the population does not take the sampling of people from
-    these shares. It takes it from the cumulative sums of the unbiased ones, made monotone. With 256
-    cells at epsilon 0.1, these shares overstate its variance by 20% on a Gaussian density. The
+    For the same reason the band for the population does not compute the sampling variance from
+    these shares. It uses the cumulative sums of the unbiased shares, made monotone. With 256 cells
+    at epsilon 0.1, these shares overstate that variance by 20% on a Gaussian density. The
     distribution nearest to the unbiased shares overstates it by 12%.
 
     **Cost.** O(bins).
@@ -93,7 +93,7 @@ class CellCounts(Declared):
         Raises
         ------
         UnsupportedChannelError
-            When the release does not hold counts of cells.
+            When the release does not contain counts of cells.
         """
         check_given(channel, release)
         block = channel.blocks[0]

@@ -33,7 +33,7 @@ from lapwing.results.unanswered import too_few
 from lapwing.results.uncertainty import Uncertainty
 
 MANY = 64
-"""Labels from which what all of them are like can be learned."""
+"""Number of labels from which their distribution can be learned."""
 
 METHOD = "exact noise of the counts"
 
@@ -46,8 +46,8 @@ class LabelShares(Declared):
     ----------
     sparse : bool, optional
         False: the nearest shares (least squares on the simplex). True: empirical Bayes, which
-        learns the distribution of the shares from the release (:class:`MixturePrior`). So where few
-        of many labels are held, noise is not mistaken for data. Default: True from 64 labels on.
+        learns the distribution of the shares from the release (:class:`MixturePrior`). So where
+        most labels are empty, noise is not mistaken for data. Default: True from 64 labels on.
     band : bool
         Whether to compute the confidence band. Default: True.
 
@@ -55,16 +55,16 @@ class LabelShares(Declared):
     -----
     **Privacy.** A decoder is post-processing of a release, so it costs no privacy.
 
-    **Accuracy.** The confidence band is that of the unbiased shares. Noise of labels is
-    independent, so a simultaneous band follows from that of one label, without simulation.
+    **Accuracy.** The confidence band is that of the unbiased shares. The noise of different labels
+    is independent, so a simultaneous band follows from the band of one label, without simulation.
 
     **Cost.** O(labels).
 
-    Where the number of people is public, the difference of the counts' sum to it is subtracted from
-    all counts alike. Where it is secret, the counts are divided by their own sum. The noise of that
-    sum is counted: ``e_i - share_i sum(e)``. There is no band where the sum is not 8 standard
-    deviations above zero, because then the shares are not determined. A sum near that threshold
-    may have passed it by chance, so its band is wider (:class:`NoisyTotal`).
+    Where the number of people is public, the excess of the counts' sum over it is subtracted
+    evenly from all counts. Where it is secret, the counts are divided by their own sum. The noise
+    of that sum is accounted for: ``e_i - share_i sum(e)``. There is no band where the sum is not 8
+    standard deviations above zero, because then the shares are not determined. A sum near that
+    threshold may have passed it by chance, so its band is wider (:class:`NoisyTotal`).
 
     The decoder is this library's own.
 
@@ -91,12 +91,12 @@ class LabelShares(Declared):
     @one_thread
     @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
-        """Return the shares, with the exact confidence band of the unbiased ones.
+        """Return the shares, with the exact confidence band of the unbiased shares.
 
         Raises
         ------
         UnsupportedChannelError
-            When the release does not hold the counts of all categories.
+            When the release does not contain the counts of all categories.
         """
         check_given(channel, release)
         law = noise_of_counts(channel)

@@ -1,17 +1,18 @@
-"""Spectral pursuit: the default decoder of a released distribution function.
+"""Spectral pursuit: the default decoder for a released distribution function.
 
-Step pursuit finds the jumps of a release and how smooth the rest is. From its answer starts the
-spectral prior of the local model (`empirical_bayes/dense_model.py`). It has waves of the density
-and of its logarithm, spikes and steps, and polynomials. Both estimate the distribution from which
-people were drawn, and their mean is nearer to it than either. The deviation of the release from
-that distribution is then divided between the sampling of these people and the noise.
+Step pursuit finds the jumps of a release and how smooth the rest is. The spectral prior of the
+local model (`empirical_bayes/dense_model.py`) starts from its answer. It has waves of the density
+and of its logarithm, spikes and steps, and polynomials. Both methods estimate the distribution
+from which people were drawn, and their mean is nearer to it than either. The deviation of the
+release from that distribution is then divided between the sampling of these people and the noise.
 
-The noise of a release is known exactly. So its log-likelihood about the people is a parabola, not
-only near a pilot. About the population, the sampling of people is added to the noise. Domains of
-many bins are put into cells first, whose masses are spread as a pilot has them.
+The noise of a release is known exactly. So its log-likelihood for the people is a parabola
+everywhere, not only near a pilot estimate. For the population, the sampling of people is added to
+the noise. The bins of large domains are first grouped into cells, whose masses are spread as in a
+pilot estimate.
 
-A cosine is flat at both ends. A density that falls steeply to an end, or ends there with a slope,
-needs many cosines and few polynomials. Where noise is strong, only a few terms can be learned. The
+A cosine is flat at both ends. A density that falls steeply to an end, or has a slope there, needs
+many cosines and few polynomials. Where noise is strong, only a few terms can be learned. The
 spectral prior weights these candidates against its waves.
 """
 
@@ -236,13 +237,13 @@ def equal_runs(domain: Domain, mass: Vector, *, most: int) -> tuple[ScaledBasis,
 
 
 DEGREES = 32
-"""Most degrees of a polynomial. What is narrower than these resolve is left to waves and spikes."""
+"""Highest degree of a polynomial. Narrower features are left to waves and spikes."""
 
 LEVELS, STEEPER = (0.3, 1.0, 3.0), 9.0
-"""Standard deviations of the first amplitudes, and one more of a logarithm's."""
+"""Standard deviations of the first amplitudes, and one more for those of a logarithm."""
 
 CORNERS, DECAYS = (2.0, 4.0, 8.0, 12.0, 16.0), (2.0, 4.0, 8.0)
-"""From which degree on amplitudes fall, and how fast: ``(1 + (degree / corner)^2)^-decay``."""
+"""Degree from which amplitudes fall, and how fast: ``(1 + (degree / corner)^2)^-decay``."""
 
 AHEAD = 6.0
 """Log-odds of polynomials against waves before anything is seen."""
@@ -340,7 +341,7 @@ MOST_CELLS = 512
 class SpectralPursuit(Declared):
     """Empirical-Bayes CDF from a release: step pursuit averaged with a spectral prior.
 
-    It is the default decoder of a released distribution function.
+    It is the default decoder for a released distribution function.
 
     Parameters
     ----------
@@ -350,8 +351,8 @@ class SpectralPursuit(Declared):
     passes : int
         Number of times the prior is learned, in 1..5. Default: 2.
     cells : int
-        Number of cells whose masses the prior is learned for, in 8..512. A domain of up to half as
-        many more bins has a cell for each bin. Default: 256.
+        Number of cells whose masses the prior is learned for, in 8..512. A domain of up to 1.5
+        times as many bins has a cell for each bin. Default: 256.
     band : bool
         Whether to compute the credible bands. Default: True.
 
@@ -363,21 +364,21 @@ class SpectralPursuit(Declared):
     -----
     **Privacy.** A decoder is post-processing of a release, so it costs no privacy.
 
-    **Accuracy.** On the same releases it is nearer to the people than step pursuit. See
-    `benchmarks/accuracy`. The bands are those of the posterior under a widened prior, as in the
-    local model.
+    **Accuracy.** On the same releases it is nearer to the people's distribution than step pursuit.
+    See `benchmarks/accuracy`. The bands are those of the posterior under a widened prior, as in
+    the local model.
 
     **Cost.** O(cells^3), and O(bins log bins) for each cell: 0.2 s from 256 to 1024 bins, 0.3 s at
-    4096, and 1 s at 16,383. Up to 384 bins the band takes next to nothing. Above, it takes
+    4096, and 1 s at 16,383. Up to 384 bins the band takes almost no time. Above that, it takes
     O(bins^3) up to 4,196 bins and O(bins) beyond. With it a decode takes 0.4 s at 1024 bins, 3 s
     and 0.5 GB at 4096, and 1.5 s and 0.4 GB at 16,383. Where hardly any noise is left (ten million
     people at epsilon 16) the estimate takes up to 2 s at 4096.
 
     The release's likelihood is exact. Above 384 bins the prior is learned for 256 cells, whose
-    masses are spread as step pursuit has them. The people's distribution and its band are found at
-    all bins. So within a cell only jumps are found. Columns of whole numbers have theirs at every
-    bin. Above 4,196 bins the band takes the spread within a cell as known. From epsilon 2 on it is
-    too narrow there. :class:`StepPursuit` has a band without this assumption.
+    masses are spread as in step pursuit. The people's distribution and its band are computed for
+    all bins. So within a cell only jumps are found. Columns of whole numbers have a jump at every
+    bin. Above 4,196 bins the band treats the spread within a cell as known. At epsilon 2 and above
+    it is too narrow there. :class:`StepPursuit` has a band without this assumption.
 
     In addition to waves of the density and of its logarithm, the prior has polynomials of both,
     weighted by evidence. At small epsilon this reduces the error by a tenth on a density that ends

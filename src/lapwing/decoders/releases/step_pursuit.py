@@ -1,4 +1,4 @@
-"""Step pursuit: a released distribution function by a learned prior of sine waves and jumps.
+"""Step pursuit: a released distribution function under a learned prior of sine waves and jumps.
 
 The difference between a distribution function and the straight line is zero at both ends. So it is
 a sum of sine waves, and the noise of a prefix-sum release is nearly independent in them. Marginal
@@ -211,7 +211,7 @@ METHOD = "exact covariance of the release's noise"
 class StepPursuit(Declared):
     """Empirical-Bayes CDF from a release, with sine waves and greedy jumps.
 
-    It smooths the smooth part, keeps the jumps that the release shows, and makes the curve
+    It smooths the smooth component, keeps the jumps that the release shows, and makes the curve
     monotone.
 
     Parameters
@@ -233,13 +233,13 @@ class StepPursuit(Declared):
     is half that of isotonic regression alone. It is no worse on data full of atoms. See
     `benchmarks/accuracy`.
 
-    The band about the population adds the sampling of people at the decoded distribution. The
-    distribution nearest to the unbiased shares has the noise of empty bins as people. It would
-    overstate the variance of this sampling by 59% on average along the CDF of a Gaussian density.
-    This is at 1024 bins, 10^4 people and epsilon 1.
+    The band for the population adds the sampling variance, computed at the decoded distribution.
+    The distribution nearest to the unbiased shares counts the noise of empty bins as people. It
+    would overstate this variance by 59% on average along the CDF of a Gaussian density, at 1024
+    bins, 10^4 people and epsilon 1.
 
     **Cost.** O(size log size) for a fit of the waves, and one fit for each jump. The noise of the
-    waves and the columns of the band are computed once for a size and kept.
+    waves and the columns of the band are computed once for each size and kept.
 
     The decoder is this library's own. It is empirical Bayes by marginal likelihood [1]_ in a sine
     basis.

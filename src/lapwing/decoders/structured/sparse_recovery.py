@@ -1,7 +1,7 @@
 """Sparse recovery: a few frequent categories explain the counts, and the rest is not estimated.
 
-:class:`CompressiveEstimate` is Algorithm 1 of compressive privatization as it is printed, for
-comparison with it.
+:class:`CompressiveEstimate` is Algorithm 1 of compressive privatization as printed, for
+comparison.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _ROUNDS = 2
 class SparseRecovery(Declared):
     """Sparse recovery by compressive sensing, OMP and L1 (Xiong et al., 2021).
 
-    It finds the few categories that the counts show, and their shares. It works with any channel,
-    whether it can be inverted or not. Fewer counts than categories are enough when few categories
-    are frequent.
+    It finds the few categories that explain the counts, and their shares. It works with any
+    channel, whether or not it can be inverted. Fewer counts than categories are enough when few
+    categories are frequent.
 
     Parameters
     ----------
@@ -52,19 +52,18 @@ class SparseRecovery(Declared):
         shares that are not negative. "l1" is basis pursuit denoising: the smallest sum of shares
         that explains the counts within their noise. Default: "nonnegative-omp".
     sparsity : int, optional
-        Number s of categories to find, at least 1 and at most all. Default: as many as are
-        significant.
+        Number s of categories to find, from 1 to all. Default: as many as are significant.
     level : float
-        Without `sparsity`, the probability that the pursuit takes a category although the
+        Without `sparsity`, the probability that the pursuit selects a category when the
         distribution is uniform, in (0, 1). For "l1" it is the probability that the noise is larger
         than assumed. Default: 0.05.
     spread : bool, optional
         True: mass that was not found is spread evenly over all categories. False: the categories
-        found hold everything. Wrongly giving all mass to them costs far more than spreading it.
+        found have all the mass. Wrongly giving them all of it costs far more than spreading it.
         Default: True, unless `sparsity` is given.
     limit : int
-        Most categories that are taken. For "l1" a hundred times as many gradient steps. Default:
-        1000.
+        Most categories to select. "l1" takes at most a hundred times as many gradient steps.
+        Default: 1000.
     band : bool
         Whether to compute the exact linear confidence band, where the channel can be inverted (up
         to 2048 categories). It depends on the channel and the tally, not on this decoder. Default:
@@ -80,12 +79,12 @@ class SparseRecovery(Declared):
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
     **Accuracy.** On an exactly sparse distribution, with enough reports, the error is that of
-    estimating s shares alone. Near the limit of what can be recovered, and on heavy tails, an
-    empirical-Bayes decoder is better. Truncating a tail to s categories costs the tail's mass,
-    however many people report.
+    estimating only s shares. Near the limit of what can be recovered, and on heavy tails, an
+    empirical-Bayes decoder is better. Truncating the distribution to s categories loses the mass
+    of the tail, however many people report.
 
     **Cost.** Two products with the channel for each category found, and four without `sparsity`.
-    "l1" takes some hundred to thousand.
+    "l1" takes a hundred to a thousand.
 
     Rows are divided by the standard deviation of their noise, and a constant column is subtracted.
     So under the uniform distribution the correlation of a column with the counts is standard
@@ -93,9 +92,9 @@ class SparseRecovery(Declared):
     ``1 - level / symbols`` quantile.
 
     OMP is from [1]_, as used in section 5 of [2]_. "l1" follows lemma 1.2 there, and [3]_. It
-    differs in two points. The counts are centered and whitened by the channel's own distribution,
-    so there is no model error. The last step fits on the categories found and not on the whole
-    simplex. :class:`CompressiveEstimate` is the method as printed.
+    differs from them in two ways. The counts are centered and whitened by the channel's own
+    distribution, so there is no model error. The last step fits the categories found, not the
+    whole simplex. :class:`CompressiveEstimate` is the method as printed.
 
     References
     ----------
@@ -143,7 +142,8 @@ class SparseRecovery(Declared):
         Raises
         ------
         ArgumentError
-            When `sparsity` exceeds the categories of the domain or the counts of the tally.
+            When `sparsity` exceeds the number of categories in the domain or of counts in the
+            tally.
         """
         check_given(channel, tally)
         if self.sparsity is not None:
@@ -312,13 +312,13 @@ class CompressiveEstimate(Declared):
     sparsity : int
         Number s of categories to find, at least 1.
     regime : {"high", "medium"}
-        Privacy regime. "high" uses equation 5, and belongs to the matrix "rademacher". "medium"
-        uses the equations of section 4, and belongs to the matrix "medium". Default: "high".
+        Privacy regime. "high" uses equation 5, and goes with the matrix "rademacher". "medium"
+        uses the equations of section 4, and goes with the matrix "medium". Default: "high".
     recovery : {"omp", "l1"}
         Recovery method: orthogonal matching pursuit, as in the paper's experiments, or the
         constrained L1 of its theory (lemma 1.2). Default: "omp".
     last_step : {"project", "normalize"}
-        Last step. "project" is the projection on the whole simplex, as printed. "normalize" sets
+        Last step. "project" is the projection onto the whole simplex, as printed. "normalize" sets
         negative masses to zero and divides the rest by its sum, as in the paper's figure 3.
         Default: "project".
 
@@ -327,12 +327,12 @@ class CompressiveEstimate(Declared):
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
     **Accuracy.** The term ``e1`` of equation 5 is treated as noise although it is known. At epsilon
-    2 and a million people it is as large as the noise. The projection spreads absent mass over all
-    categories.
+    2 and a million people it is as large as the noise. The projection spreads missing mass over
+    all categories.
 
     **Cost.** ``2 s`` products of O(m k) for m outputs and k categories.
 
-    The method is that of algorithm 1, equation 5 and section 4 of [1]_. For "l1" the length of the
+    The method is that of algorithm 1, equation 5 and section 4 of [1]_. For "l1" the norm of the
     noise is its expectation in lemma 3.2, because the paper gives no rule.
 
     References

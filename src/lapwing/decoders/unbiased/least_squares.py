@@ -48,16 +48,16 @@ class LeastSquares(Declared):
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
     **Accuracy.** On randomized response, unary encoding and subset selection all weights are equal.
-    Then the answer is that of Norm-Sub, the Euclidean projection of the unbiased estimate on the
+    Then the answer is that of Norm-Sub, the Euclidean projection of the unbiased estimate onto the
     simplex. On Hadamard response above 256 bins or categories the weights are taken as equal. With
     one block the answer is that of Norm-Sub as well. On a square wave it follows the noise, as the
     maximum of the likelihood does, so prefer a smoothed decoder.
 
-    **Cost.** O(k log k) for those, without iterations. Otherwise it takes two products with the
-    channel for each step. The confidence band takes one O(k^3) factorization, up to 2048 bins. The
-    unbiased estimate takes a second one. Above 2048 bins there is no band.
+    **Cost.** O(k log k) for these randomizers, without iterations. Otherwise it takes two products
+    with the channel for each step. The confidence band takes one O(k^3) factorization, up to 2048
+    bins. The unbiased estimate takes a second one. Above 2048 bins there is no band.
 
-    Norm-Sub is from [1]_, and the unbiased estimate is equation 1 of [2]_. It differs in that the
+    Norm-Sub is from [1]_, and the unbiased estimate is equation 1 of [2]_. Unlike there, the
     unbiased estimate has the known total of one, which removes 1 / k of its variance.
 
     References

@@ -164,16 +164,16 @@ def tables_of(
     ----------
     dataset : Path, str, list of them, or a table in memory
         Files or folders of tables. Or data in Arrow's memory format: a ``pyarrow`` Table,
-        RecordBatch, RecordBatchReader or Dataset, or a data frame of polars (also lazy) or pandas.
-        Or any object with ``__arrow_c_stream__``, such as a relation of DuckDB.
+        RecordBatch, RecordBatchReader or Dataset, or a data frame of polars (even lazy) or pandas.
+        Or any object with ``__arrow_c_stream__``, such as a DuckDB relation.
     header : bool
         Whether the first line of a CSV names its columns. Default: True.
     decimal : {".", ","}, optional
         Decimal separator of numbers in strings. Default: None.
     thousands : {",", ".", "'", " "}, optional
-        Separator of groups of digits of numbers in strings. Default: None.
+        Thousands separator of numbers in strings. Default: None.
     encoding : str, optional
-        Encoding of a CSV, as Python names it. Default: UTF-8, or UTF-16 where the file begins with
+        Encoding of a CSV, by its Python name. Default: UTF-8, or UTF-16 if the file begins with
         its byte-order mark.
 
     Returns
@@ -184,7 +184,7 @@ def tables_of(
     Raises
     ------
     ArgumentError
-        When it is none of these, or no table has an encoding.
+        When the data set is none of these, or an encoding is given although no table has one.
     FormatError, OSError
         When a file cannot be read.
 

@@ -187,7 +187,7 @@ class FileCount:
     reports : int
         Number of reports that were counted.
     refused : int
-        Number of rows that hold no valid report. Default: 0.
+        Number of rows without a valid report. Default: 0.
     torn : bool
         Whether the file is incomplete, and only its intact blocks were counted. Default: False.
 
@@ -206,17 +206,17 @@ class FileCount:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportCount:
-    """Tallies of the reports in some rows. Two counts add with ``+``.
+    """Tallies of the reports in some rows. Two counts are added with ``+``.
 
     Parameters
     ----------
     groups : mapping
-        Tally of each label. None stands for rows without a label, and for all rows where there are
-        no groups.
+        Tally of each label. The key None is for rows without a label, and for all rows if there
+        are no groups.
     grouped : bool
         Whether reports were counted by group. Default: False.
     refused : int
-        Number of rows that hold no valid report, counted apart. Default: 0.
+        Number of rows without a valid report, counted separately. Default: 0.
     files : sequence of FileCount
         Counts of each file. Default: none, as for a batch.
     columns : sequence of str
@@ -270,17 +270,17 @@ class ReportCount:
         return first
 
     def marked(self, standing: Standing | None) -> ReportCount:
-        """Return the same counts, as made of reports of this standing.
+        """Return the same counts, marked with the standing of their reports.
 
         Parameters
         ----------
         standing : {"seeded"} or None
-            Standing of the reports. None leaves the counts as they are.
+            Standing of the reports. None leaves the counts unchanged.
 
         Returns
         -------
         ReportCount
-            Counts whose tallies say so.
+            Counts whose tallies have this standing.
         """
         if standing is None:
             return self
@@ -303,7 +303,7 @@ class ReportCount:
         Returns
         -------
         GroupTallies
-            Tally of each group, as of :meth:`lapwing.Survey.tally`.
+            Tally of each group, as from :meth:`lapwing.Survey.tally`.
         """
         return GroupTallies.of_groups(self.groups, minimum=minimum, columns=self.columns)
 
@@ -569,11 +569,13 @@ def count(
     column : str
         Column of reports. Default: "report".
     by : str or sequence of str, optional
-        Columns of public labels: a tally for each label. Default: none.
+        Columns of public labels, each of which gets a tally. Default: none.
     skip_bad : bool
-        Whether rows that hold no valid report are counted apart instead of refused. Default: False.
+        Whether rows without a valid report are counted separately instead of refused. Default:
+        False.
     count_column : str, optional
-        Column with the number of times that each report was sent. Default: none, once each.
+        Column with the number of times that each report was sent. Default: none, where each was
+        sent once.
 
     Returns
     -------
@@ -583,7 +585,7 @@ def count(
     Raises
     ------
     ReportError
-        With the position of the first row that holds no valid report.
+        When a row has no valid report. The error gives the position of the first one.
     ArgumentError
         When the column is of another type, or there are more than 100,000 labels.
 

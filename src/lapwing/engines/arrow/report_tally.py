@@ -318,43 +318,45 @@ def tally(
     survey : Survey
         Survey of the reports.
     column : str, optional
-        Column of reports. Default: that of files which this package wrote. They also name their
-        survey. Other files do not, so the survey must be the right one.
+        Column of reports. Default: the one in files that this package wrote. They also name their
+        survey. Other files do not, so make sure that the survey is the right one.
     by : str or sequence of str, optional
-        Columns of public labels: a tally for each label, see :meth:`ReportCount.by_group`. Of
-        several columns the label is that of a partitioned folder: "country=PT/year=2026". At most
-        100,000 labels. Default: none.
+        Columns of public labels, each of which gets a tally: see :meth:`ReportCount.by_group`.
+        With several columns the label is named like a partitioned folder: "country=PT/year=2026".
+        There are at most 100,000 labels. Default: none.
     count_column : str, optional
         Column with the number of times that each report was sent: whole numbers from 0 to 2^53 - 1.
-        The table then has a row for each different report, as ``GROUP BY`` of a database gives it.
-        Default: none, once each.
+        The table then has a row for each different report, as a database's ``GROUP BY`` returns
+        it. Default: none, where each was sent once.
     threads : int, optional
         Number of threads, at least 1. Default: one for each core.
     skip_bad : bool
-        Whether rows that hold no valid report are counted apart instead of refused. Default: False.
+        Whether rows without a valid report are counted separately instead of refused. Default:
+        False.
     salvage : bool
         Whether the intact blocks of a torn .lwr file are counted, with a warning. Default: False.
     progress : Path or str, optional
-        File for the progress of the job. When the job is killed and started again, files that were
-        counted are not read again. Remove it with :func:`lapwing.engines.arrow.finished` when the
-        result is stored. Default: none.
+        File for the progress of the job. If the job is killed and started again, files that were
+        already counted are not read again. Remove the file with
+        :func:`lapwing.engines.arrow.finished` once the result is stored. Default: none.
     advance : callable
-        Called with the number of rows after each part. Default: does nothing.
+        Function to call with the number of rows after each part. Default: does nothing.
 
     Returns
     -------
     ReportCount
-        With ``.tally``, ``.by_group()``, ``.refused`` and ``.files``. It is the same to the last
-        byte however the reports are divided into files and whichever thread is faster.
+        Result with ``.tally``, ``.by_group()``, ``.refused`` and ``.files``. It is the same to the
+        last byte, however the reports are divided into files and whichever thread is faster.
 
     Raises
     ------
     ReportError
-        With file and row of the first row that holds no valid report. Nothing is returned.
+        When a row has no valid report. The error gives the file and row of the first one, and
+        nothing is returned.
     MismatchError, ArgumentError, FormatError, OSError
-        When reports are of another survey, a column is missing or of another type, or a file cannot
-        be read. All this is found before the first row is read. Also when a file turns out to be
-        damaged.
+        When reports are from another survey, a column is missing or of the wrong type, or a file
+        cannot be read. All of this is detected before the first row is read. Also when a file
+        turns out to be damaged.
 
     Notes
     -----

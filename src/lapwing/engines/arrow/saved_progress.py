@@ -175,7 +175,7 @@ class SavedProgress:
 
 
 def finished(progress: Path | str) -> None:
-    """Remove the progress of a job whose result is stored.
+    """Remove the progress file of a job whose result is stored.
 
     Parameters
     ----------

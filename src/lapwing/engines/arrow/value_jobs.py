@@ -53,23 +53,24 @@ class Reading:
     Parameters
     ----------
     texts : {"iso", "days", "seconds"}
-        Format of strings with dates, times and durations. Default: "iso" (ISO 8601). Else numbers
-        of days or seconds: since 1970-01-01, since midnight for a time of day, or of a duration.
+        Format of strings with dates, times and durations. Default: "iso" (ISO 8601). The others
+        are numbers of days or seconds: since 1970-01-01, since midnight for a time of day, or of a
+        duration.
     header : bool
         Whether the first line of a CSV names its columns. Default: True.
     decimal : {".", ","}, optional
         Decimal separator of numbers in strings. Default: None.
     thousands : {",", ".", "'", " "}, optional
-        Separator of groups of digits of numbers in strings. Currency and percent signs are then
-        left out, so "$1,234" is 1234 and "12%" is 12. Default: None.
+        Thousands separator of numbers in strings. Currency and percent signs are then ignored, so
+        "$1,234" is 1234 and "12%" is 12. Default: None.
     encoding : str, optional
-        Encoding of a CSV, as Python names it. Default: UTF-8, or UTF-16 where the file begins with
+        Encoding of a CSV, by its Python name. Default: UTF-8, or UTF-16 if the file begins with
         its byte-order mark.
 
     Raises
     ------
     ArgumentError
-        When a separator or encoding is not known, or both separators are one.
+        When a separator or encoding is not known, or both separators are the same.
 
     Examples
     --------
@@ -99,7 +100,7 @@ class Reading:
         return {name: value for name, value in vars(self).items() if name != "texts"}
 
     def to_job(self) -> dict[str, Any]:
-        """Return what a stored job says of it: what is newer than the first ones only where set.
+        """Return what a stored job states about it: newer options only if they are set.
 
         Returns
         -------
@@ -134,33 +135,32 @@ def randomize(
     Parameters
     ----------
     dataset : Path, str, list of them, or a table in memory
-        Tables, as of :func:`lapwing.engines.arrow.tally`.
+        Tables, as for :func:`lapwing.engines.arrow.tally`.
     survey : Survey
         Survey whose randomizer is used.
     output : Path or str
-        A file, .lwr, .parquet, .arrow or .csv. Or a folder, which must be absent or empty: it gets
-        a Parquet file for each table. The output appears whole, when all is done. Of several
-        processes that write to it at once, one publishes. When the job of a folder is killed and
-        started again, it continues with the parts that it has finished. Nobody has seen those yet.
+        A file: .lwr, .parquet, .arrow or .csv. Or a folder, which must be absent or empty: it gets
+        a Parquet file for each table. The output appears complete, when everything is done. If
+        several processes write to it at once, only one publishes. If the job of a folder is killed
+        and started again, it keeps the finished parts, which nobody has seen yet, and continues.
     column : str, optional
         Column of values. Default: the only column.
     by : str, optional
         Column of public labels, written next to the reports. Default: none.
     rng : RandomSource, optional
-        Default: secure randomness. A seeded source is for simulation only, and one thread works
-        then.
+        Default: secure randomness. A seeded source is for simulation only, and then only one
+        thread works.
     threads : int, optional
         Number of threads, at least 1. Default: one for each core.
     reading : Reading, optional
         Options for reading cells. Default: ``Reading()``.
     replace : bool
-        Whether an existing file is replaced. A folder never is. Default: False.
+        Whether an existing file is replaced. A folder is never replaced. Default: False.
     advance : callable
-        Called with the number of rows after each batch. Default: does nothing.
+        Function to call with the number of rows after each batch. Default: does nothing.
     examine : callable
         Called with the :class:`lapwing.protocol.domains.row_counts.RowCounts` of all rows and the
-        domain, before the output appears. Default: gives a RowsWarning where most rows have no
-        value.
+        domain, before the output appears. Default: gives a RowsWarning if most rows have no value.
 
     Returns
     -------
@@ -171,16 +171,16 @@ def randomize(
     ------
     DomainError
         When the column's type does not fit the survey, before any row is read. Also at the first
-        value that the survey's domain refuses, with its file and row. Then that output is not
-        written.
+        value that the survey's domain refuses. The error gives its file and row, and that output
+        is not written.
     ArgumentError, FormatError, OSError
         When a column is missing, the output exists or another process writes to it, or a file
         cannot be read or written.
 
     Notes
     -----
-    **Privacy.** The holder of the table already has the values. So this protects from readers of
-    the reports, not from the holder of the table.
+    **Privacy.** The owner of the table already has the values. So this protects against readers of
+    the reports, not against the owner of the table.
 
     Nothing is memoized. Another run over the same people costs each of them the epsilon of one
     report again, even in a survey with memoized reports. Only a device file
@@ -326,28 +326,27 @@ def summarize(
     domain : Interval, Integers, Categories or Segmented
         Domain of the values.
     by : str, optional
-        Column of segments, of a Segmented domain. Default: none.
+        Column of segments, for a Segmented domain. Default: none.
     unit : str, optional
-        Column that identifies the privacy unit of each row. One thread works then, and no progress
-        is stored. Default: each row is of another person.
+        Column that identifies the privacy unit of each row. Then only one thread works, and no
+        progress is stored. Default: each row belongs to a different person.
     most : int, optional
-        With `unit`: largest number of rows of one unit that are counted in all files together. Of a
-        unit with more rows, random ones are counted.
+        With `unit`: largest number of rows counted for one unit in all files together. If a unit
+        has more rows, a random choice of them is counted.
     count_column : str, optional
-        Column of whole numbers: how many rows hold the value of this line, in a table of counts
-        that were made before. A release protects one of these rows, not all rows of a person.
+        Column of whole numbers: how many rows have the value of this line, in a table of values
+        that were already counted. A release protects one of these rows, not all rows of a person.
         Default: each line is one row.
     rng : RandomSource, optional
         Randomness for this choice. Default: secure randomness.
     threads : int, optional
         Number of threads, at least 1. Default: one for each core.
     progress : Path or str, optional
-        File for the progress of the job, as of :func:`lapwing.engines.arrow.tally`. It is as secret
-        as the data, and readable by its owner only. Default: none.
+        File for the progress of the job, as for :func:`lapwing.engines.arrow.tally`. It is as
+        secret as the data, and readable only by its owner. Default: none.
     examine : callable
         Called with the :class:`lapwing.protocol.domains.row_counts.RowCounts` of the rows that were
-        read and the domain. Default: gives a RowsWarning where most rows have no value in the
-        range.
+        read and the domain. Default: gives a RowsWarning if most rows have no value in the range.
 
     Returns
     -------
@@ -358,8 +357,8 @@ def summarize(
     ------
     DomainError, ArgumentError, FormatError, OSError
         When a column is missing or its type does not fit the domain, before a row is read. Also
-        when a file cannot be read. No row is refused, but a count that is missing, negative, no
-        whole number or too large.
+        when a file cannot be read. No row is refused, except for a count that is missing,
+        negative, not whole or too large.
 
     Examples
     --------

@@ -87,7 +87,7 @@ def tally(
     skip_bad: bool = False,
     most_groups: int = MOST_GROUPS,
 ) -> ReportCount:
-    """Tally the reports in a data frame of Spark, exactly.
+    """Tally the reports in a Spark data frame, exactly.
 
     Parameters
     ----------
@@ -96,45 +96,47 @@ def tally(
     survey : Survey
         Survey of the reports.
     column : str, optional
-        Column of reports. Default: "report". Files that this package wrote name their survey. Other
-        files do not, so the survey must be the right one.
+        Column of reports. Default: "report". Files that this package wrote name their survey.
+        Other files do not, so make sure that the survey is the right one.
     by : str or sequence of str, optional
-        Columns of public labels: a tally for each label. Of several columns the label is that of a
-        partitioned folder: "country=PT/year=2026". Default: none.
+        Columns of public labels, each of which gets a tally. With several columns the label is
+        named like a partitioned folder: "country=PT/year=2026". Default: none.
     count_column : str, optional
         Column with the number of times that each report was sent: whole numbers from 0 to 2^53 - 1.
-        The frame then has a row for each different report, as ``groupBy("report").count()`` gives
-        it. Default: none, once each.
+        The frame then has a row for each different report, as ``groupBy("report").count()``
+        returns it. Default: none, where each was sent once.
     skip_bad : bool
-        Whether rows that hold no valid report are counted apart instead of refused. Default: False.
+        Whether rows without a valid report are counted separately instead of refused. Default:
+        False.
     most_groups : int
         Largest number of labels, in 1..100,000. With more the job is refused. Default: 100,000.
 
     Returns
     -------
     ReportCount
-        With ``.tally``, ``.by_group()`` and ``.refused``. It is the same to the last byte as that
-        of any other engine. Neither the division of the rows nor failed tasks change it.
+        Result with ``.tally``, ``.by_group()`` and ``.refused``. It is the same to the last byte
+        as that of any other engine. Neither the division of the rows nor failed tasks change it.
 
     Raises
     ------
     ReportError
-        With file and row (or partition and row) of a row that holds no valid report. Nothing is
-        returned.
+        When a row has no valid report. The error gives its file and row (or partition and row),
+        and nothing is returned.
     MismatchError, ArgumentError, FormatError
-        When reports are of another survey, or a column is missing or of another type. Also when
-        there are more labels than `most_groups`. The job does not start then.
+        When reports are from another survey, or a column is missing or of the wrong type. Also
+        when there are more labels than `most_groups`. The job does not start then.
     EngineError
-        When executors have no lapwing or another version of it, or Spark failed.
+        When executors do not have lapwing or have another version of it, or Spark failed.
 
     Notes
     -----
-    **Cost.** With `by`, a first job counts the different labels, and reads nothing else. Where few
-    reports are different, Spark counts them itself, and lapwing reads only its counts. That is so
-    for a survey of at most 65,536 outputs and reports of at most 3 bytes. Otherwise each task
-    counts its rows. Where its counts are large (above 64 KiB, or by label), at most eight tasks add
-    them up before the driver does. So the driver does not receive more for more partitions. Stored
-    reports are received whole, which ``spark.driver.maxResultSize`` limits.
+    **Cost.** With `by`, a first job counts the different labels, and reads nothing else. If there
+    are few different reports, Spark counts them itself, and lapwing reads only its counts. This is
+    the case for a survey with at most 65,536 outputs and reports of at most 3 bytes. Otherwise
+    each task counts its rows. If its counts are large (above 64 KiB, or by label), at most eight
+    tasks add them up before the driver does. So the driver does not receive more when there are
+    more partitions. Stored reports are received whole, which ``spark.driver.maxResultSize``
+    limits.
 
     Examples
     --------
@@ -310,34 +312,34 @@ def randomize(
     by: str | None = None,
     texts: Texts = "iso",
 ) -> Any:
-    """Randomize each value of a data frame of Spark, and return the reports as a data frame.
+    """Randomize each value of a Spark data frame, and return the reports as a data frame.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         Data frame with a column of values. It is evaluated once.
     output : str
-        Folder that does not exist, as Spark names it (a path, hdfs://...). It appears when all is
-        done, with files of Parquet that name the survey.
+        Folder that does not exist, as Spark names it (a path, hdfs://...). It appears when
+        everything is done, with Parquet files that name the survey.
     texts : {"iso", "days", "seconds"}
-        Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
-        seconds since 1970-01-01, or since midnight for a time of day.
+        Format of strings with dates and times. Default: "iso" (ISO 8601). The others are numbers
+        of days or seconds since 1970-01-01, or since midnight for a time of day.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        Content of the output. However often it is evaluated, the reports are the same.
+        Contents of the output. However often it is evaluated, the reports are the same.
 
     Raises
     ------
     DomainError
         When the column's type does not fit the survey, before the job starts. Also at a value that
-        the survey's domain refuses, with file and row (or partition and row). Then nothing is
-        written.
+        the survey's domain refuses. The error gives its file and row (or partition and row), and
+        nothing is written.
     ArgumentError
         When a column is missing, the output exists, or the survey asks for two attributes.
     EngineError
-        When executors have no lapwing or another version of it, or Spark failed.
+        When executors do not have lapwing or have another version of it, or Spark failed.
 
     Warns
     -----
@@ -348,12 +350,12 @@ def randomize(
 
     Notes
     -----
-    **Privacy.** Each executor draws its randomness from a keystream that its own operating system
-    keys. Forked processes draw keys of their own. Every attempt of a task draws fresh randomness,
+    **Privacy.** Each executor draws its randomness from a keystream keyed by its own operating
+    system. Forked processes draw separate keys. Every attempt at a task draws fresh randomness,
     and only one of all attempts is ever seen. See :mod:`lapwing.engines.spark.spark_values`, and
     the test with tasks that fail after they have written. A key from the driver that fixes the
     randomness of each row would protect less. The rows of a task that runs again may come in
-    another order. Then one key's randomness would be in the reports of two people.
+    another order. Then the same randomness would be used in the reports of two people.
 
     Nothing is memoized. Another run over the same people costs each of them the epsilon of one
     report again, even in a survey with memoized reports. Only a device file
@@ -436,26 +438,26 @@ def summarize(
     count_column: str | None = None,
     texts: Texts = "iso",
 ) -> ExactCounts:
-    """Count the rows of a data frame of Spark by symbol: an exact histogram, which is secret.
+    """Count the rows of a Spark data frame by symbol: an exact histogram, which is secret.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         Data frame with a column of values.
     count_column : str, optional
-        Column of whole numbers: how many rows hold the value of this line, in a table of counts
-        that were made before. Default: each line is one row.
+        Column of whole numbers: how many rows have the value of this line, in a table of values
+        that were already counted. Default: each line is one row.
     texts : {"iso", "days", "seconds"}
-        Format of strings with dates and times. Default: "iso" (ISO 8601). Else numbers of days or
-        seconds since 1970-01-01, or since midnight for a time of day.
+        Format of strings with dates and times. Default: "iso" (ISO 8601). The others are numbers
+        of days or seconds since 1970-01-01, or since midnight for a time of day.
 
     Raises
     ------
     DomainError, ArgumentError
         When a column is missing or its type does not fit the domain, before the job starts. No row
-        is refused, but a count that is missing, negative, no whole number or too large.
+        is refused, except for a count that is missing, negative, not whole or too large.
     EngineError
-        When executors have no lapwing or another version of it, or Spark failed.
+        When executors do not have lapwing or have another version of it, or Spark failed.
 
     Warns
     -----

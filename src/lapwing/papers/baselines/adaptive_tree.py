@@ -86,38 +86,39 @@ class Node:
 class AdaptiveTree:
     """Adaptive hierarchical decomposition: AHEAD (Du et al., 2021), for one or two attributes.
 
-    The people are divided into as many groups as the tree has levels. Each group is asked which
-    leaf of the tree holds its value. A new leaf with a large share is divided for the next group.
-    So each answer needs the one before: it is a survey in rounds.
+    The people are divided into as many groups as the tree has levels. Each person in a group is
+    asked which leaf of the tree contains their value. A new leaf with a large share is divided for
+    the next group. So each group needs the answers of the previous one: it is a survey in rounds.
 
     Parameters
     ----------
     domain : Interval, Integers, or Product of two of these
-        All symbols must be bins: no values beyond the range, and none missing.
+        Domain of the values. All symbols must be bins: no values beyond the range, and none
+        missing.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats.
     users : int
-        People in all groups together, at least 1.
+        Number of people in all groups together, at least 1.
 
     See Also
     --------
     lapwing.MultiscaleWave : The recommended randomizer of one attribute, in one round.
-    lapwing.randomizers.MultiscaleBoxes : The recommended one of two.
+    lapwing.randomizers.MultiscaleBoxes : The recommended randomizer of two attributes.
 
     Notes
     -----
     **Privacy.** Each person sends one report, under pure epsilon-local differential privacy. The
-    question that it answers depends on the reports of others only.
+    question that it answers depends only on the reports of others.
 
-    **Accuracy.** See the page on pairs of the benchmarks. There are no intervals.
+    **Accuracy.** See the benchmark page on pairs. There are no intervals.
 
     A leaf is divided if its share is at least ``sqrt((B + 1) V)``. B is the number of children, 2
     or 4, and V the variance of the share of an empty cell. Leaves that are not divided are asked
     again, and their estimates are averaged. In the end parents are averaged with their children by
     variance, and children are made consistent with their parent and not negative.
 
-    The method is that of [1]_. It differs in one point: few leaves are asked by randomized
-    response, where this has the smaller variance. No code of the authors is used.
+    The method is that of [1]_. It differs in one way: a small number of leaves is asked about by
+    randomized response, if this has the smaller variance. The authors' code is not used.
 
     References
     ----------
@@ -163,7 +164,7 @@ class AdaptiveTree:
 
     @property
     def rounds(self) -> int:
-        """Groups into which the people are divided: the levels of the whole tree."""
+        """Number of groups into which the people are divided: the levels of the whole tree."""
         return max((size - 1).bit_length() for size in self._shape)
 
     @property
@@ -186,12 +187,12 @@ class AdaptiveTree:
         return found.ravel()
 
     def leaves_of(self, values: Values) -> NDArray[np.int64]:
-        """Return the leaf that holds each value, as the next group is asked.
+        """Return the leaf that contains each value, for the question to the next group.
 
         Parameters
         ----------
         values : array_like or mapping of str to array_like
-            Of the domain. Pairs as :meth:`Product.index` takes them.
+            Values of the domain, with pairs as :meth:`Product.index` takes them.
 
         Returns
         -------
@@ -206,16 +207,16 @@ class AdaptiveTree:
         Parameters
         ----------
         tally : CountTally
-            Of reports of :attr:`question`.
+            Tally of reports of :attr:`question`.
 
         Raises
         ------
         ArgumentError
             When all groups have answered.
         MismatchError
-            When the tally is one of another question.
+            When the tally is from another question.
         TallyError
-            When it holds no reports.
+            When the tally has no reports.
         """
         if self.answered == self.rounds:
             raise ArgumentError(
@@ -288,7 +289,7 @@ class AdaptiveTree:
         return given.astype(np.int64)
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator | int) -> Any:
-        """Return the answer that a population would give, in all rounds.
+        """Return the estimate that a population would give, after all rounds.
 
         Parameters
         ----------
@@ -300,7 +301,7 @@ class AdaptiveTree:
         Returns
         -------
         Distribution or JointDistribution
-            Of reports drawn with their exact joint distribution.
+            Estimate from reports drawn with their exact joint distribution.
         """
         generator = np.random.default_rng(rng)
         left = self._counts(counts)

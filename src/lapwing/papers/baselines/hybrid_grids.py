@@ -138,24 +138,24 @@ class HybridGrids(Declared):
 
     It reads shares of grid cells: of each attribute alone, of both, or of only some of these. The
     grids are made non-negative and consistent in turn. A table that agrees with all of them is
-    found by scaling a uniform one to each in turn. Of a single grid it is that grid, projected to a
-    distribution, with people spread evenly in each cell.
+    found by scaling a uniform one to each in turn. For a single grid it is that grid, projected to
+    a distribution, with people spread evenly in each cell.
 
     See Also
     --------
-    LogDensityPrior : The recommended decoder of pairs.
+    LogDensityPrior : The recommended decoder for pairs.
     lapwing.randomizers.MultiscaleBoxes.hybrid_grids : The paper's reports.
 
     Notes
     -----
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** See the page on pairs of the benchmarks. There is no interval.
+    **Accuracy.** See the benchmark page on pairs. There is no interval.
 
-    **Cost.** At most 100 products with the matrices of each grid: some milliseconds for 64 x 64
+    **Cost.** At most 100 products with the matrices of each grid: a few milliseconds for 64 x 64
     cells.
 
-    The method is that of [1]_ for two attributes. It differs in two points. Public randomness draws
+    The method is that of [1]_ for two attributes. It differs in two ways. Public randomness draws
     the groups, so they are not of equal size. Cells are reported by subset selection, whose
     variance is not larger than that of the paper's local hashing. The paper's TDG is this decoder
     on a grid of both attributes alone.
@@ -200,7 +200,7 @@ class HybridGrids(Declared):
         Warns
         -----
         WeakAnswerWarning
-            When a grid has no reports. The others answer alone.
+            When a grid has no reports. Only the others are then used.
         """
         check_given(channel, tally)
         parts = separable_parts(channel, tally)

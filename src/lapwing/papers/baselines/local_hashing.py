@@ -76,8 +76,8 @@ class LocalHashing(TwoLevel):
     """Local hashing: OLH (Wang et al., 2017) and FLH (Cormode et al., 2021).
 
     A public hash maps the value to one of g numbers, and generalized randomized response reports
-    that number. Without a pool (OLH) everybody draws a seed of 64 bits. A report then supports
-    every category whose hash is the reported number, and the tally counts the supports. With a pool
+    that number. Without a pool (OLH) everybody draws a 64-bit seed. A report then supports every
+    category whose hash is the reported number, and the tally counts this support. With a pool
     (FLH) everybody draws one of `hashes` public hashes, and the tally counts each number of each
     hash.
 
@@ -88,14 +88,14 @@ class LocalHashing(TwoLevel):
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     hashes : int, optional
-        Hashes in the pool, at least 1, with ``hashes * size`` at most 2^26. Default: no pool, and a
-        fresh seed for each report.
+        Number of hashes in the pool, at least 1, with ``hashes * size`` at most 2^26. Default: no
+        pool, and a fresh seed for each report.
     size : int, optional
-        Values g of a hash, in 2..65536. Default: the number of least variance, about
-        ``e^epsilon + 1``.
+        Number g of values of a hash, in 2..65536. Default: the number with the least variance,
+        about ``e^epsilon + 1``.
     seed : int
-        Which pool of hashes, in 0..2^32-1. Reports of another pool are refused. It is 0 without a
-        pool. Default: 0.
+        Seed of the pool of hashes, in 0..2^32-1. Reports from another pool are refused. It is 0
+        without a pool. Default: 0.
 
     See Also
     --------
@@ -115,11 +115,11 @@ class LocalHashing(TwoLevel):
     Decoders that use the channel instead of its support counts remove much of it. The hashes are
     pairwise independent to about 2^-32.
 
-    **Cost.** Without a pool a report takes 8 bytes and those of a hash value. With one it takes the
-    bytes that count ``hashes * size``. Randomizing one takes O(1) time. Without a pool a tally
-    takes 0.12 ns for each report and category (0.12 s for 1e6 reports and 1024 categories). With
-    one, it takes O(1) for each report, and a decoder takes 1 ns for each hash, category and
-    product.
+    **Cost.** Without a pool a report takes 8 bytes plus those of a hash value. With a pool it
+    takes the bytes of a number below ``hashes * size``. Randomizing one takes O(1) time. Without a
+    pool a tally takes 0.12 ns for each report and category (0.12 s for 1e6 reports and 1024
+    categories). With a pool, it takes O(1) for each report, and a decoder takes 1 ns for each
+    hash, category and product.
 
     OLH is from [1]_ and FLH from [2]_. Here g is the better of the two whole numbers next to
     ``e^epsilon + 1``.
@@ -267,8 +267,8 @@ class LocalHashing(TwoLevel):
     def channel(self) -> Channel:
         """Distribution of a report for each value: one block.
 
-        With a pool the block counts the pool's outputs. Without one it has a bit for each category,
-        whether a report supports it.
+        With a pool the block counts the pool's outputs. Without a pool it has a bit for each
+        category, whether a report supports it.
         """
         if self.hashes is not None:
             return super().channel
@@ -298,12 +298,12 @@ class LocalHashing(TwoLevel):
         return fill_reports(points, fill, width=self.report_width)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one category.
+        """Return the report that these random 64-bit words produce for one category.
 
         With a pool it is as for every two-level randomizer. The offset then chooses the hash, and
         far from the value also the reported number. Without a pool the first word is near if it is
-        below T, else far. The next words give the offset: below 1 when near, and below ``g - 1``
-        when far. The last word is the seed.
+        below T, and otherwise far. The next words give the offset: below 1 if near, and below
+        ``g - 1`` if far. The last word is the seed.
         """
         if self.hashes is not None:
             return super().from_words(value, words)

@@ -32,9 +32,9 @@ class Normalization(Declared):
     method : {"clip-and-normalize", "additive", "norm-cut"}
         Way to make the shares sum to one. "clip-and-normalize" sets negative shares to zero and
         divides the rest by its sum, as the authors of Hadamard response do for all their baselines.
-        "additive" adds one number to all shares, and projects the result on the simplex. "norm-cut"
-        keeps the largest shares unchanged as long as their sum is at most one. It spreads what is
-        then missing evenly over the others. Default: "clip-and-normalize".
+        "additive" adds one number to all shares, and projects the result onto the simplex.
+        "norm-cut" keeps the largest shares unchanged as long as their sum is at most one. It
+        spreads the remaining mass evenly over the others. Default: "clip-and-normalize".
     signed : bool
         Whether to keep the shares before the last step, as :attr:`Distribution.signed`. For
         "additive" they are those before the projection. For "norm-cut" they are those before the
@@ -44,7 +44,7 @@ class Normalization(Declared):
 
     See Also
     --------
-    lapwing.LeastSquares : The projection on the simplex, Norm-Sub.
+    lapwing.LeastSquares : The projection onto the simplex, Norm-Sub.
 
     Notes
     -----
@@ -100,7 +100,7 @@ class Normalization(Declared):
     @one_thread
     @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the shares, made to sum to one.
+        """Return the shares, normalized to sum to one.
 
         Raises
         ------

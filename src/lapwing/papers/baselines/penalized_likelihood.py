@@ -28,16 +28,16 @@ from lapwing.results.distribution import Distribution
 class PenalizedLikelihood(Declared):
     """Maximum penalized likelihood with a roughness penalty, by accelerated EM.
 
-    It maximizes ``log-likelihood - roughness / 2 * sum over neighbors (density' - density)^2``. The
-    regularizer is stated, instead of an early stop. So the answer does not depend on where an
-    iteration ended, and the iteration may be accelerated.
+    It maximizes ``log-likelihood - roughness / 2 * sum over neighbors (density' - density)^2``.
+    The regularizer is explicit, instead of an early stop. So the answer does not depend on where
+    an iteration ended, and the iteration may be accelerated.
 
     Parameters
     ----------
     roughness : float
-        Weight of the penalty in nats, the unit of the log-likelihood, greater than 0. Densities are
-        relative to the uniform one: a step from 1 to 2 between two neighbors costs half of it.
-        Default: 100.
+        Weight of the penalty in nats, the unit of the log-likelihood, greater than 0. Densities
+        are relative to the uniform one: a step from 1 to 2 between two neighbors costs half of
+        this weight. Default: 100.
     tolerance : float
         Stop when three evaluations raise the penalized objective by less, in nats. Default: 1e-4.
     limit : int

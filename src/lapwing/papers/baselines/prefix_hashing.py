@@ -47,10 +47,10 @@ def _of_bits(domain: Domain) -> None:
 class PrefixHashing(Mixture[TallyLog]):
     """Prefix extending method, PEM (Wang, Li and Jha, 2021), by linear hashing.
 
-    A report holds a prefix of the value, of a length drawn by public randomness. A server finds the
-    frequent prefixes of the first length among all. It extends each by the next bits, scores these
-    with the reports of the next length, and so on to whole values. An exhaustive scan of the domain
-    needs fewer people for the same threshold, and far more time.
+    A report is about a prefix of the value, of a length drawn by public randomness. A server
+    searches all prefixes of the first length for the frequent ones. It extends each by the next
+    bits, scores these with the reports of the next length, and so on to whole values. An
+    exhaustive scan of the domain needs fewer people for the same threshold, and far more time.
 
     Parameters
     ----------
@@ -62,20 +62,20 @@ class PrefixHashing(Mixture[TallyLog]):
         Prefix lengths in bits, increasing, the first at most 24 and the last L. Default: 24 bits,
         then 8 more at a time.
     hash_bits : int, optional
-        Bits of a hash, as for :class:`LinearHashing`. Default: as there.
+        Number of bits of a hash, as for :class:`LinearHashing`. Default: as there.
 
     Notes
     -----
-    **Privacy.** The length does not depend on the value, and each part is :class:`LinearHashing` of
-    a function of the value. So the worst-case likelihood ratio is that of the worst part.
-    :meth:`certificate` states it, and the contract tests check it.
+    **Privacy.** The length does not depend on the value, and each component is
+    :class:`LinearHashing` of a function of the value. So the worst-case likelihood ratio is that
+    of the worst component. :meth:`certificate` states it, and the contract tests check it.
 
     **Accuracy.** With g lengths a share is estimated from 1 / g of the people. Its standard
     deviation is ``sqrt(g)`` times that of :class:`LinearHashing`.
 
-    **Cost.** A report takes one byte for the length and those of :class:`LinearHashing`.
+    **Cost.** A report takes one byte for the length plus those of :class:`LinearHashing`.
 
-    The method is that of [1]_. It differs in two points: linear hashing replaces OLH, and public
+    The method is that of [1]_. It differs in two ways: linear hashing replaces OLH, and public
     randomness draws the lengths.
 
     References

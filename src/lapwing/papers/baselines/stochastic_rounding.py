@@ -45,14 +45,14 @@ class StochasticRounding(NearAndFar[CountTally]):
     """Stochastic rounding for the mean of a number (Duchi et al., 2018).
 
     A report is one of the two ends of the domain, the nearer one with the greater probability. It
-    is for :meth:`mean` only. Two outputs cannot be decoded to a distribution, so no survey may name
+    is only for :meth:`mean`. Two outputs cannot be decoded to a distribution, so no survey may use
     it.
 
     Parameters
     ----------
     domain : Interval or Integers
-        Domain of the values, evenly spaced, with 2 to 2^20 bins. An interval's bins stand for their
-        middles.
+        Domain of the values, evenly spaced, with 2 to 2^20 bins. An interval's bins are
+        represented by their middles.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
@@ -70,8 +70,8 @@ class StochasticRounding(NearAndFar[CountTally]):
 
     **Cost.** A report takes 1 byte. Randomizing or tallying one takes O(1) time.
 
-    The method is that of [1]_, as section 2.2 of [2]_ describes it. It differs in that it works on
-    a grid. The range [-1, 1] runs from the first grid point to the last.
+    The method is that of [1]_, as section 2.2 of [2]_ describes it. Unlike there, it works on a
+    grid. The range [-1, 1] runs from the first grid point to the last.
 
     References
     ----------
@@ -148,9 +148,9 @@ class StochasticRounding(NearAndFar[CountTally]):
         return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one input.
+        """Return the report that these random 64-bit words produce for one input.
 
-        It takes one word. The report is the upper end when the word is below T_x.
+        It uses one word. The report is the upper end if the word is below T_x.
         """
         check_symbol(value, self._points, what="an input")
         return self._layout.report(int(next(words) < self._upper_threshold(value)))

@@ -78,14 +78,14 @@ class Threshold(Declared):
         Error rate that is controlled. With "family-wise", as in the papers, any empty category is
         kept with probability at most alpha. The threshold is ``Phi^-1(1 - alpha / size)`` standard
         deviations of an empty category's share. With "false-discovery" more are kept, of which an
-        expected part alpha are empty. Default: "family-wise".
+        expected fraction alpha is empty. Default: "family-wise".
     rest : {"spread", "project"}
-        Treatment of the mass that the kept ones leave. "spread" divides it evenly over all others.
-        "project" projects the kept ones on the simplex, so that they hold everything. Use it only
-        where they are known to do so: on heavy tails the error grows hundredfold. Default:
-        "spread".
+        Treatment of the mass that the kept shares leave. "spread" divides it evenly over all
+        others. "project" projects the kept shares onto the simplex, so that they have all the
+        mass. Use it only if they are known to have it: on heavy tails the error grows a
+        hundredfold. Default: "spread".
     signed : bool
-        Whether to keep the kept shares alone, whose sum need not be one, as
+        Whether to store only the kept shares, whose sum need not be one, as
         :attr:`Distribution.signed`. Default: False.
     band : bool
         Whether to compute the confidence band of the unbiased shares. Default: True.
@@ -141,7 +141,7 @@ class Threshold(Declared):
     @one_thread
     @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the shares above the threshold, and the rest by `rest`.
+        """Return the shares above the threshold, with the rest treated as `rest` says.
 
         Raises
         ------
@@ -168,12 +168,12 @@ class HeavyHitterSelection(Declared):
         Level of the test, in (0, 1). Default: 0.05.
     control : {"family-wise", "false-discovery", "none"}
         Error rate that is controlled. With "family-wise" every listed share is above the level,
-        with probability at least ``1 - alpha``. With "false-discovery" an expected part of at most
-        alpha of those listed is not. With "none" the `top` largest estimates are listed, whatever
-        they are. Default: "family-wise".
+        with probability at least ``1 - alpha``. With "false-discovery" an expected fraction of at
+        most alpha of those listed is not. With "none" the `top` largest estimates are listed,
+        whatever their size. Default: "family-wise".
     above : float
-        Level as a share of the respondents, in [0, 1). 0 lists what somebody holds, and 0.01 what
-        more than 1% hold. Default: 0.
+        Level as a share of the respondents, in [0, 1). 0 lists categories that somebody has, and
+        0.01 those that more than 1% have. Default: 0.
     top : int, optional
         Most categories that are listed, the largest ones. Default: no limit.
 
@@ -185,8 +185,8 @@ class HeavyHitterSelection(Declared):
     -----
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** Shares are unbiased estimates before the selection. Near the threshold, the listed
-    ones are too large on average. :meth:`HeavyHitters.confidence_band` allows for it.
+    **Accuracy.** Shares are unbiased estimates before the selection. Near the threshold, listed
+    shares are too large on average. :meth:`HeavyHitters.confidence_band` allows for it.
 
     **Cost.** O(size), and a sort of the estimates near the threshold or above.
 

@@ -51,30 +51,31 @@ class Wiener(Declared):
     ----------
     method : {"direct", "iterative", "iterative-from-reports", "permuted"}
         Estimate of the signal spectrum. "direct" (DW) takes that of the unbiased shares.
-        "iterative" (IIW) repeats DW with its own result, corrected for what the filter takes away.
+        "iterative" (IIW) repeats DW with its own result, corrected for what the filter removes.
         "iterative-from-reports" (IIW-G) starts IIW at the spectrum of the reports. It warns when
-        ``size * sqrt(Var) >= 1``, where it stays near its start. "permuted" (AMRP) averages DW over
-        random orders of the bins, and needs a channel that is the same in every order. Default:
-        "iterative".
+        ``size * sqrt(Var) >= 1``, where it stays near its start. "permuted" (AMRP) averages DW
+        over random orders of the bins, and needs a channel that is the same in every order.
+        Default: "iterative".
     iterations : int, optional
-        Iterations of the two iterative methods. The number is the regularizer: continued, IIW tends
-        to ``max(|G|^2 - Pn, 0) / |H|^2``. Default, as in the paper: 30, and 10 from the reports.
+        Iterations of the two iterative methods. The number is the regularizer: with more
+        iterations, IIW tends to ``max(|G|^2 - Pn, 0) / |H|^2``. Default, as in the paper: 30, and
+        10 from the reports.
     permutations : int
-        Random orders for the method "permuted". Default: 100.
+        Number of random orders for the method "permuted". Default: 100.
     seed : int
         Seed of these orders, so that the same tally gives the same answer. It does not affect
         privacy. Default: 0.
     noise : "analytic", float or sequence of float
         Noise spectrum ``Pn = E|N|^2``, with N the transform of the noise of ``counts / reports``.
-        "analytic" takes it from the covariance of the channel. A number holds for all frequencies,
-        and a sequence [size] has one number for each. Default: "analytic".
+        "analytic" takes it from the covariance of the channel. A number applies to all
+        frequencies, and a sequence [size] has one number for each. Default: "analytic".
     signal : sequence of float, optional
-        Signal spectrum ``Pf = |F|^2``, [size], where it is known, for the method "direct". Default:
+        Signal spectrum ``Pf = |F|^2``, [size], if it is known, for the method "direct". Default:
         estimated.
     keep_largest : int
         Number of the largest unbiased shares that are not filtered. Default: 0.
     signed : bool
-        Whether to keep the estimate before Norm-Sub projects it on the simplex, as
+        Whether to keep the estimate before Norm-Sub projects it onto the simplex, as
         :attr:`Distribution.signed`. Default: False.
     band : bool
         Whether to compute the exact linear confidence band, where the channel can be inverted. That
@@ -84,7 +85,7 @@ class Wiener(Declared):
 
     See Also
     --------
-    lapwing.SpectralPrior : The recommended decoder of numerical values.
+    lapwing.SpectralPrior : The recommended decoder for numerical values.
 
     Notes
     -----
@@ -93,23 +94,23 @@ class Wiener(Declared):
     **Accuracy.** It is made for the squared error per bin of smooth columns. As an estimate of the
     CDF it is far worse than a decoder of a square wave. See the tables of `benchmarks/accuracy`.
     The filter treats the last bin as the first one's neighbor, and features of non-smooth columns
-    as noise. With "permuted" it is a linear shrinkage towards 1 / size. A wave on a circle nearly
+    as noise. With "permuted" it is a linear shrinkage toward 1 / size. A wave on a circle nearly
     hides some frequencies, and there the estimate of "direct" and "iterative" is mostly noise.
     Start from the reports instead: in the tests this has a tenth of the squared error or less.
 
     **Cost.** One Fourier transform, and O(size) for each iteration. "permuted" takes as many
     transforms as permutations.
 
-    The noise spectrum is exact. Given the values of the respondents, take the covariance of the
-    counts of a circulant channel. Its power at every frequency is the same, whatever the values
-    are. So it is taken at the uniform distribution. It is flat for unary encoding. For generalized
-    randomized response it is ``(1 - |H|^2) / n`` at all frequencies but 0.
+    The noise spectrum is exact. Given the respondents' values, the counts of a circulant channel
+    have a covariance. Its power at every frequency is the same, whatever the values are. So it is
+    computed at the uniform distribution. It is flat for unary encoding. For generalized randomized
+    response it is ``(1 - |H|^2) / n`` at all frequencies but 0.
 
-    Where H is zero the reports hold no information, and the estimate is zero at that frequency.
+    Where H is zero the reports contain no information, and the estimate is zero at that frequency.
 
     The method is that of [1]_, sections IV and V, algorithm 1 and appendix C. It differs in three
-    points. The line ``F(i) <- |F(i-1)|^2 + correction`` of algorithm 1 assigns Pf(i), as equation
-    22 needs. F_0 is 1 for every randomizer. Equation 20 treats generalized randomized response as
+    ways. The line ``F(i) <- |F(i-1)|^2 + correction`` of algorithm 1 assigns Pf(i), as equation 22
+    needs. F_0 is 1 for every randomizer. Equation 20 treats generalized randomized response as
     independent counts, which makes its noise ``1 - 1 / size`` of the true one.
 
     References
@@ -157,7 +158,7 @@ class Wiener(Declared):
     @one_thread
     @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the filtered estimate, projected on the simplex.
+        """Return the filtered estimate, projected onto the simplex.
 
         Raises
         ------
@@ -393,7 +394,7 @@ class GaussianSmoothing(Declared):
     """Gaussian smoothing of the unbiased estimate: GF, GF-DW (Fang et al., 2023).
 
     Each share is averaged over its neighbors with Gaussian weights. The result is the estimate, or
-    the signal spectrum of a Wiener filter.
+    gives the signal spectrum of a Wiener filter.
 
     Parameters
     ----------
@@ -405,19 +406,19 @@ class GaussianSmoothing(Declared):
         (GF1-DW, GF3-DW), which needs a circulant channel. False: the smoothed estimate is the
         answer (GF1, GF3). Default: False.
     signed : bool
-        Whether to keep the estimate before Norm-Sub projects it on the simplex, as
+        Whether to keep the estimate before Norm-Sub projects it onto the simplex, as
         :attr:`Distribution.signed`. Default: False.
 
     Notes
     -----
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
-    **Accuracy.** On smooth columns GF3-DW is the best of the convolution paper's methods per bin.
-    It oversmooths narrow features, because sigma is not adapted to the noise.
+    **Accuracy.** On smooth columns GF3-DW has the least error per bin of the convolution paper's
+    methods. It oversmooths narrow features, because sigma is not adapted to the noise.
 
-    **Cost.** That of the unbiased estimate, and O(sigma size) to smooth. The unbiased estimate
-    takes O(size) for generalized randomized response, unary encoding and subset selection. Else it
-    takes O(size^3), up to 2048 bins.
+    **Cost.** The cost of the unbiased estimate, plus O(sigma size) to smooth. The unbiased
+    estimate takes O(size) for generalized randomized response, unary encoding and subset
+    selection. Otherwise it takes O(size^3), up to 2048 bins.
 
     Weights end at 4 sigma. Beyond an end the estimate is reflected about the outer edge of the last
     bin (``d c b a | a b c d | d c b a``), which keeps the total. On a circular domain it continues
@@ -452,7 +453,7 @@ class GaussianSmoothing(Declared):
     @one_thread
     @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the smoothed estimate, projected on the simplex.
+        """Return the smoothed estimate, projected onto the simplex.
 
         Raises
         ------
@@ -497,7 +498,7 @@ class BinomialSmoothing(Declared):
     rounds : int
         Number of averages, at least 1. Default: 1.
     signed : bool
-        Whether to keep the estimate before Norm-Sub projects it on the simplex, as
+        Whether to keep the estimate before Norm-Sub projects it onto the simplex, as
         :attr:`Distribution.signed`. Default: False.
 
     Notes
@@ -506,14 +507,14 @@ class BinomialSmoothing(Declared):
 
     **Accuracy.** It is a baseline. See the tables of `benchmarks/accuracy`.
 
-    **Cost.** That of the unbiased estimate, as for :class:`GaussianSmoothing`, and O(size) for each
-    round.
+    **Cost.** The cost of the unbiased estimate, as for :class:`GaussianSmoothing`, plus O(size)
+    for each round.
 
     The total is kept. At an end 3/4 of the mass stays, because the estimate is reflected. On a
     circular domain it goes to the other end. Between bins of unequal width mass flows by density.
     Atoms and the missing bin have no neighbors.
 
-    The method is equation 25 of [1]_, after [2]_. It differs in that the ends are defined.
+    The method is equation 25 of [1]_, after [2]_. Unlike there, the ends are defined.
 
     References
     ----------
@@ -542,7 +543,7 @@ class BinomialSmoothing(Declared):
     @one_thread
     @inherits(Decoder.decode)
     def decode(self, channel: Channel, tally: CountTally) -> Distribution:
-        """Return the smoothed estimate, projected on the simplex.
+        """Return the smoothed estimate, projected onto the simplex.
 
         Raises
         ------

@@ -76,8 +76,8 @@ class AdaptiveQuantiles(Mechanism):
         Number of questions, in 1..1000. Default: 80.
     noise : {"normal", "laplace"}, optional
         Kind of the noise. "laplace" is the basic composition of the paper, whose noise grows with
-        the steps. "normal" is Gaussian noise, which grows with their root and is less from 8 steps
-        on. Default: the kind with less variance under the privacy guarantee.
+        the steps. "normal" is Gaussian noise, which grows with their square root and is less from
+        8 steps on. Default: the kind with less variance under the privacy guarantee.
     guarded : bool
         True (default): a gap of one symbol is not split. False: as published, which bisects inside
         an atom without end.
@@ -89,9 +89,9 @@ class AdaptiveQuantiles(Mechanism):
 
     Notes
     -----
-    **Privacy.** Every question is the number of rows below a place, and the place depends on
-    earlier noisy answers only. One row changes each answer by at most one. So the answers to all
-    steps have an L1 sensitivity and a squared L2 sensitivity of `steps`.
+    **Privacy.** Every question asks for the number of rows below a place, and the place depends
+    only on earlier noisy answers. One row changes each answer by at most one. So the answers to
+    all steps have an L1 sensitivity and a squared L2 sensitivity of `steps`.
 
     **Accuracy.** The number of people must be public. Prefix sums are 1.7 to 14 times closer in
     Kolmogorov-Smirnov distance. The method is kept for comparison.
@@ -99,8 +99,9 @@ class AdaptiveQuantiles(Mechanism):
     **Cost.** As many numbers as steps. They are asked in order, so sites need a round of messages
     for each step (:func:`quantiles_of_sites`).
 
-    The method is that of [1]_, section II-B2. It differs in four points: one count for each step
-    instead of two, clipping before sorting, no bisection inside a symbol, and Gaussian composition.
+    The method is that of [1]_, section II-B2. It differs in four ways: one count for each step
+    instead of two, clipping before sorting, no bisection inside a symbol, and Gaussian
+    composition.
 
     References
     ----------
@@ -142,7 +143,7 @@ class AdaptiveQuantiles(Mechanism):
         Raises
         ------
         DomainError
-            When the symbols have no order, or values outside the range have symbols of their own.
+            When the symbols have no order, or values outside the range have separate symbols.
         """
         check_ordered(domain, name=self.name)
         check_no_overflow(domain, name=self.name)
@@ -160,14 +161,15 @@ class AdaptiveQuantiles(Mechanism):
         Returns
         -------
         noise : Noise
-            Least noise that keeps the privacy guarantee.
+            Least noise that meets the privacy guarantee.
         sensitivity : Sensitivity
             L1 sensitivity and squared L2 sensitivity of all answers together.
 
         Raises
         ------
         PrivacyError
-            When the privacy guarantee keeps the number of rows secret, or no noise keeps it.
+            When the privacy guarantee keeps the number of rows secret, or no noise meets the
+            guarantee.
         """
         if not promise.shows_people:
             raise PrivacyError(
@@ -200,7 +202,7 @@ class AdaptiveQuantiles(Mechanism):
         return Release(self, summary.domain, np.array(answers, dtype=np.int64), [part])
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
+        """Raise PrivacyError unless the noise of a release meets its privacy guarantee.
 
         Raises
         ------
@@ -213,7 +215,7 @@ class AdaptiveQuantiles(Mechanism):
             raise PrivacyError("this release has more answers than were paid for")
 
     def places(self, release: Release) -> list[int]:
-        """Return the places that were asked about, which follow from the answers alone.
+        """Return the places that were asked about, which follow only from the answers.
 
         Parameters
         ----------
@@ -228,7 +230,7 @@ class AdaptiveQuantiles(Mechanism):
         Raises
         ------
         MismatchError
-            When the release holds more answers than there were questions.
+            When the release has more answers than there were questions.
         """
         asked: list[int] = []
         answers: list[int] = release.answers.tolist()

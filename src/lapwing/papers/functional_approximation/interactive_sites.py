@@ -174,7 +174,7 @@ def sum_of_answers(answers: Sequence[int]) -> int:
 class QuantileSite(InteractiveSite):
     """Interactive site of adaptive quantiles: noisy prefix counts (Tao and Sarwate, 2026).
 
-    It holds one site's rows, and answers how many of them lie below a place with its own noise.
+    It has one site's rows, and answers with its own noise how many of them lie below a place.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class QuantileSite(InteractiveSite):
     summary : ExactCounts
         The site's exact counts, which never leave it.
     promise : Promise
-        Privacy parameters for the people of this site. The site keeps them on its own.
+        Privacy parameters for the people of this site. The site ensures them on its own.
     ledger : LedgerFile, Path or str, optional
         The site's own ledger, which pays for all answers before any noise is drawn. Default: none.
     name : str
@@ -202,12 +202,13 @@ class QuantileSite(InteractiveSite):
     -----
     **Privacy.** The guarantee holds for any coordinator, whatever it asks after earlier answers. A
     question is a place. The number of rows below it changes by at most one when a row is replaced,
-    and every answer has noise of its own. There are at most `steps` answers. So all that leaves the
-    site is an adaptive composition of `steps` mechanisms of sensitivity one. Its loss is ``steps /
-    sigma^2`` for the square of mu, or ``steps / b`` for epsilon. :class:`AdaptiveQuantiles` is
-    charged the same for one table. Neither other sites nor the coordinator have to be trusted,
-    because the coordinator only post-processes answers. The noise is drawn before the counts are
-    looked at, and each drawn number is used once. A site cannot be copied.
+    and every answer has independent noise. There are at most `steps` answers. So everything that
+    leaves the site is an adaptive composition of `steps` mechanisms of sensitivity one. Its loss
+    is ``steps / sigma^2`` for the square of mu, or ``steps / b`` for epsilon.
+    :class:`AdaptiveQuantiles` is charged the same for one table. Neither other sites nor the
+    coordinator have to be trusted, because the coordinator only post-processes answers. The noise
+    is drawn before the counts are read, and each drawn number is used once. A site cannot be
+    copied.
 
     **Cost.** One number in each direction for each question.
 
@@ -279,7 +280,7 @@ class QuantileSite(InteractiveSite):
         ArgumentError
             When there is no such place.
         BudgetError
-            When as many questions as were paid for have been answered.
+            When all questions that were paid for have been answered.
         """
         self._check_process()
         if type(place) is not int or not 0 <= place < self._below.size:
@@ -304,9 +305,9 @@ class QuantileAnswers(Site, Protocol):
 def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
     """Adaptive quantiles over interactive sites (Tao and Sarwate, 2026).
 
-    The coordinator asks all sites until the questions are used up, and returns the release of all
-    their people. No person may be counted at two sites. Each question takes one message to and one
-    from every site.
+    The coordinator asks all sites until the questions are used up, and returns the release for all
+    their people. No person may be counted at two sites. Each question takes one message to every
+    site and one from it.
 
     Parameters
     ----------
@@ -316,14 +317,14 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
     Returns
     -------
     Release
-        Release of the people of all sites.
+        Release for the people of all sites.
 
     Raises
     ------
     ArgumentError, MismatchError
-        When the sites do not belong together, before any is asked.
+        When the sites do not belong together, before any site is asked.
     BudgetError
-        When a site was asked before.
+        When a site has been asked before.
 
     Notes
     -----
@@ -375,7 +376,7 @@ def quantiles_of_sites(sites: Sequence[QuantileAnswers]) -> Release:
 class PursuitSite(InteractiveSite):
     """Interactive site of matching pursuit: noisy votes and products (Tao and Sarwate, 2026).
 
-    It holds one site's rows, votes for the next function and gives its product.
+    It has one site's rows, votes for the next function and returns its product.
 
     Parameters
     ----------
@@ -384,7 +385,7 @@ class PursuitSite(InteractiveSite):
     summary : ExactCounts
         The site's exact counts, which never leave it.
     promise : Promise
-        Privacy parameters for the people of this site. The site keeps them on its own.
+        Privacy parameters for the people of this site. The site ensures them on its own.
     ledger : LedgerFile, Path or str, optional
         The site's own ledger, which pays for all answers before any noise is drawn. Default: none.
     name : str
@@ -402,17 +403,17 @@ class PursuitSite(InteractiveSite):
     Notes
     -----
     **Privacy.** The guarantee holds for any coordinator, whatever it says after earlier answers. A
-    vote is a choice among ``|products - share of what is explained|``. The second term follows from
-    what the coordinator said. For any whole numbers there, a replaced row moves the difference of
-    two scores by at most the range sensitivity, as for one table. A product is that of one
-    function, whichever the coordinator names, with noise in proportion to that function's own
-    range. There are at most `terms` votes and as many products, each with fresh noise. So all that
-    leaves the site is an adaptive composition, with the loss that :class:`MatchingPursuit` is
-    charged for one table. The tests go through the transcripts of small tables with a coordinator
-    that asks for the worst.
+    vote is a choice among ``|products - share of what is explained|``. The second term follows
+    from the coordinator's messages. For any whole numbers there, a replaced row moves the
+    difference of two scores by at most the range sensitivity, as for one table. A product is that
+    of one function, whichever the coordinator names, with noise in proportion to that function's
+    own range. There are at most `terms` votes and as many products, each with fresh noise. So
+    everything that leaves the site is an adaptive composition, with the loss that
+    :class:`MatchingPursuit` is charged for one table. The tests go through the transcripts of
+    small tables with a coordinator that asks for the worst.
 
-    Neither other sites nor the coordinator have to be trusted. The time of a vote depends on the
-    data.
+    Neither the other sites nor the coordinator have to be trusted. The time of a vote depends on
+    the data.
 
     **Cost.** Two messages in each direction for each term.
 
@@ -478,9 +479,9 @@ class PursuitSite(InteractiveSite):
         chosen : sequence of int
             Indices of the functions chosen so far.
         answers : sequence of int
-            Their noisy products, of all sites together.
+            Their noisy products, summed over all sites.
         people : int
-            People of all sites together: at least those of this site.
+            Number of people of all sites together, at least that of this site.
 
         Returns
         -------
@@ -492,7 +493,7 @@ class PursuitSite(InteractiveSite):
         ArgumentError
             When the arguments are impossible.
         BudgetError
-            When as many votes as were paid for have been given.
+            When all votes that were paid for have been given.
         """
         self._check_process()
         # The coordinator must not choose what an answer costs in time either.
@@ -541,7 +542,7 @@ class PursuitSite(InteractiveSite):
         ArgumentError
             When there is no such function.
         BudgetError
-            When as many products as were paid for have been given.
+            When all products that were paid for have been given.
         """
         self._check_process()
         self._check_atom(atom)
@@ -576,8 +577,8 @@ def pursuit_of_sites(sites: Sequence[PursuitAnswers]) -> Release:
     """Matching pursuit over interactive sites (Tao and Sarwate, 2026).
 
     In every round each site votes with the weight of its people. The function with the most votes
-    is chosen, or the first of equals, and each site gives its product with it. No person may be
-    counted at two sites. Each term takes two messages to and two from every site.
+    is chosen (the first one in a tie), and each site returns its product with it. No person may be
+    counted at two sites. Each term takes two messages to every site and two from it.
 
     Parameters
     ----------

@@ -195,20 +195,20 @@ _DICTIONARY = f"one of {', '.join(FAMILIES)}, or a list of functions"
 class MatchingPursuit(Mechanism):
     """Private matching pursuit of the empirical CDF (Tao and Sarwate, 2026).
 
-    It fits the CDF by a few functions of a dictionary, chosen privately.
+    It fits the CDF with a few functions from a dictionary, chosen privately.
 
     Parameters
     ----------
     terms : int
         Number of functions to choose, in 1..64. Default: 6.
     dictionary : str, or sequence
-        "legendre" (default), "splines" (of several widths), "normal-curves" or "fourier". Or a list
-        of such names and of functions of your own, for example CDFs of public data. A function is a
+        "legendre" (default), "splines" (of several widths), "normal-curves" or "fourier". Or a
+        list of such names and of your own functions, such as CDFs of public data. A function is a
         callable of an array of values of the domain, or its values at the middles of the symbols.
         None may come from the data that are released.
     atoms : int, optional
-        Most functions of each named family, in 1..1000. Default: 40 of "legendre" and "fourier",
-        109 of "splines", 400 of "normal-curves".
+        Largest number of functions of each named family, in 1..1000. Default: 40 of "legendre" and
+        "fourier", 109 of "splines", 400 of "normal-curves".
     degree : int
         Degree of the splines that are not of degree 0, in 0..5. Default: 1.
     orthogonal : bool
@@ -306,7 +306,7 @@ class MatchingPursuit(Mechanism):
 
     @property
     def again(self) -> bool:
-        """Whether a function may be chosen again, for what its first weight left over."""
+        """Whether a function may be chosen again, for the residual that its first weight left."""
         return self.form == "published"
 
     def check(self, domain: Domain) -> None:
@@ -315,10 +315,10 @@ class MatchingPursuit(Mechanism):
         Raises
         ------
         ArgumentError
-            When there are fewer or more symbols, or not as many as the values of your own
-            functions.
+            When there are fewer or more symbols, or your own functions have another number of
+            values.
         DomainError
-            When the symbols have no order, or values outside the range have symbols of their own.
+            When the symbols have no order, or values outside the range have separate symbols.
         """
         check_ordered(domain, name=self.name)
         check_no_overflow(domain, name=self.name)
@@ -400,9 +400,10 @@ class MatchingPursuit(Mechanism):
         Raises
         ------
         ArgumentError
-            When fewer functions than terms are different on the domain.
+            When the domain has fewer different functions than terms.
         PrivacyError
-            When the privacy guarantee keeps the number of rows secret, or no noise keeps it.
+            When the privacy guarantee keeps the number of rows secret, or no noise meets the
+            guarantee.
         """
         if not promise.shows_people:
             raise PrivacyError(
@@ -432,7 +433,7 @@ class MatchingPursuit(Mechanism):
             When the dictionary cannot approximate a plain curve. The best `terms` functions,
             without noise, are fitted to a uniform and a normal distribution. The warning comes when
             a fit is farther from its target than a straight line is from that normal distribution.
-            Dictionaries of CDFs only are not judged, because the data may follow any of them.
+            Dictionaries with only CDFs are not judged, because the data may follow any of them.
         """
         loss = self.plan(domain, promise).loss
         worst = _distance_without_noise(self.on(domain), domain.left.size)
@@ -488,7 +489,7 @@ class MatchingPursuit(Mechanism):
         return Release(self.on(summary.domain), summary.domain, found, [part], {"atoms": chosen})
 
     def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its privacy guarantee.
+        """Raise PrivacyError unless the noise of a release meets its privacy guarantee.
 
         Raises
         ------
@@ -536,7 +537,7 @@ class MatchingPursuit(Mechanism):
     def fit(self, distribution: Distribution) -> Distribution:
         """Return a distribution fitted by the best functions, chosen without noise.
 
-        Use it on a distribution that was published before, such as that of the default release.
+        Use it on a distribution that is already published, such as that of the default release.
         Such post-processing costs no privacy, so the choice is exact.
 
         Parameters

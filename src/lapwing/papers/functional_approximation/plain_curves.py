@@ -23,7 +23,7 @@ from lapwing.results.symbols import AT_UPPER_END, MISSING_KEY
 class CurveSum(Declared):
     """CDF from released function coefficients (Tao and Sarwate, 2026).
 
-    It adds up the functions with their coefficients, and makes the sum a CDF.
+    It sums the functions, weighted by their coefficients, and makes the sum a CDF.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class CurveSum(Declared):
     **Privacy.** A decoder is post-processing of a release, so it costs no privacy.
 
     **Accuracy.** There is no confidence band, because the distance of the projection from the truth
-    is not known. :func:`allowed_band` holds whatever it is.
+    is not known. :func:`allowed_band` holds for any distance.
 
     **Cost.** O(bins) for each coefficient.
 
@@ -77,7 +77,7 @@ class CurveSum(Declared):
         Raises
         ------
         UnsupportedChannelError
-            When the release does not hold coefficients of functions.
+            When the release does not contain coefficients of functions.
         """
         from scipy.optimize import isotonic_regression  # slow to import
 
@@ -108,7 +108,7 @@ class SortedPoints(Declared):
     **Privacy.** A decoder is post-processing of a release, so it costs no privacy.
 
     **Accuracy.** There is no confidence band, because nothing was released between the places.
-    :func:`allowed_band` holds whatever is there.
+    :func:`allowed_band` holds for any distribution there.
 
     **Cost.** A sort of the places, and O(bins).
 
@@ -144,7 +144,7 @@ class SortedPoints(Declared):
         Raises
         ------
         UnsupportedChannelError
-            When the release does not hold numbers of rows below places.
+            When the release does not contain numbers of rows below places.
         """
         check_given(channel, release)
         operator = required(

@@ -107,16 +107,16 @@ def _sensitivity(content: bytes, shape: tuple[int, ...], neighbors: Neighbors) -
 class PolynomialProjection(LinearMechanism):
     """Polynomial projection of the empirical CDF (Tao and Sarwate, 2026).
 
-    It releases the coefficients of the CDF in a few functions.
+    It releases the coefficients of the CDF with respect to a few functions.
 
     Parameters
     ----------
     functions : int
-        Number of functions, in 1..64 and at most the present symbols. Default: 12.
+        Number of functions, in 1..64 and at most the number of present symbols. Default: 12.
     basis : str or tuple of tuples of float
-        "legendre" (default), "chebyshev", "fourier" or "splines". Or functions of your own, each
-        given by its values at the middles of the present symbols. All but the Legendre polynomials
-        are orthonormalized.
+        "legendre" (default), "chebyshev", "fourier" or "splines". Or your own functions, each
+        given by its values at the middles of the present symbols. All except the Legendre
+        polynomials are orthonormalized.
     degree : int
         Degree of the splines, in 0..5. Default: 3.
     shape : {"a-optimal", "diagonal", "equal", "moments", "algorithm-1"}
@@ -129,12 +129,13 @@ class PolynomialProjection(LinearMechanism):
     Raises
     ------
     ArgumentError
-        When a parameter is out of range, or raw moments are asked of another basis than Legendre's.
+        When a parameter is out of range, or raw moments are requested with a basis other than
+        Legendre's.
 
     Notes
     -----
     **Privacy.** Every row adds one fixed column of whole numbers to the answers. The sensitivity is
-    the largest distance of two columns. It is found over all pairs in whole numbers, after
+    the largest distance of two columns. It is computed over all pairs in whole numbers, after
     rounding. A missing value counts as the upper end, and is one of the columns. A matrix that is
     not finite, or too large for exact sums, is refused. The tests go through all shapes up to 12
     symbols with every basis and every relation.
@@ -158,8 +159,8 @@ class PolynomialProjection(LinearMechanism):
       privacy guarantee. The noise is 15 times larger at 6 functions and 1387 times at 12. Lemma 6
       is about replaced rows, so only "replace-one" can be promised.
 
-    The method is that of [1]_, section IV, algorithm 1. It differs in three points: coefficients by
-    recurrence instead of moments, shaped noise, and exact sensitivities. Each can be had as
+    The method is that of [1]_, section IV, algorithm 1. It differs in three ways: coefficients by
+    recurrence instead of moments, shaped noise, and exact sensitivities. Each is also available as
     published.
 
     References
@@ -212,7 +213,7 @@ class PolynomialProjection(LinearMechanism):
         Raises
         ------
         DomainError
-            When the symbols have no order, or values outside the range have symbols of their own.
+            When the symbols have no order, or values outside the range have separate symbols.
         """
         check_ordered(domain, name=self.name)
         check_no_overflow(domain, name=self.name)
@@ -234,7 +235,8 @@ class PolynomialProjection(LinearMechanism):
         Parameters
         ----------
         neighbors : {"replace-one", "add-or-remove-one"}
-            Neighbor relation. With "add-or-remove-one" the number of rows is asked also.
+            Neighbor relation. With "add-or-remove-one" the strategy also includes the number of
+            rows.
 
         Raises
         ------
@@ -246,21 +248,22 @@ class PolynomialProjection(LinearMechanism):
         return _strategy(self, domain.left.size, domain.size, neighbors)
 
     def noise_for(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
-        """Return the noise of each answer, and the sensitivity that it hides.
+        """Return the noise of each answer, and the sensitivity that it covers.
 
         Returns
         -------
         noise : Noise
-            Least noise that keeps the privacy guarantee. With shape "algorithm-1", the noise of the
-            paper.
+            Least noise that meets the privacy guarantee. With shape "algorithm-1", the noise of
+            the paper.
         sensitivity : Sensitivity
-            Largest L1 norm and squared L2 norm by which the answers of two neighbors differ.
+            Largest L1 norm and squared L2 norm of the difference between the answers of two
+            neighbors.
 
         Raises
         ------
         PrivacyError
-            When no noise keeps the privacy guarantee, or "algorithm-1" is asked without public row
-            numbers.
+            When no noise keeps the privacy guarantee, or "algorithm-1" is requested without a
+            public number of rows.
         """
         least, sensitivity = super().noise_for(strategy, promise)
         if self.shape != "algorithm-1":
@@ -278,7 +281,7 @@ class PolynomialProjection(LinearMechanism):
         return calibrated(promise, held, kind=self.noise), sensitivity
 
     def estimated_people(self, release: Release) -> int:
-        """Return the estimated number of rows: the last answer, where the number is secret.
+        """Return the estimated number of rows: the last answer, if the number is secret.
 
         Parameters
         ----------

@@ -47,11 +47,11 @@ _PEOPLE_AT_ONCE = 2**22
 class GeneralWave(Randomizer[CountTally]):
     """General wave mechanism, for example a trapezoid or a triangle (Li et al., 2020).
 
-    The value is put on a grid. A report is a point of a longer grid, drawn by a public table. The
-    table holds an integer for every offset in a window about the value. The report lies at offset o
-    with probability ``table[o] / 2^64``, and otherwise uniformly outside the window. The output
-    grid is longer by half a window at both ends. On a circular interval the window wraps and there
-    are no ends.
+    The value is rounded to a grid. A report is a point of a longer grid, drawn by a public table.
+    The table has an integer for every offset in a window around the value. The report lies at
+    offset o with probability ``table[o] / 2^64``, and otherwise uniformly outside the window. The
+    output grid is longer by half a window at each end. On a circular interval the window wraps and
+    there are no ends.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class GeneralWave(Randomizer[CountTally]):
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     shape : "trapezoid" or sequence of float
-        Shape of the wave. A sequence holds the heights at every offset of the window: an odd number
-        of them in [0, 1], the largest 1. Height 0 is as likely as a point outside, and height 1 is
-        ``e^epsilon`` times as likely. Default: "trapezoid".
+        Shape of the wave. A sequence gives the height at every offset of the window: an odd number
+        of heights in [0, 1], the largest being 1. Height 0 is as likely as a point outside, and
+        height 1 is ``e^epsilon`` times as likely. Default: "trapezoid".
     ratio : float, optional
         Top side of the trapezoid divided by its bottom side, in [0, 1]. 0 is a triangle, and 1 is
-        the square wave. Give it for a trapezoid, and for nothing else.
+        the square wave. Only for a trapezoid, which needs it.
     width : float, optional
-        Half of the trapezoid's bottom side as a part of the domain's length, in [0, 1]. Default:
-        the width of the square wave. For a trapezoid only.
+        Half of the trapezoid's bottom side as a fraction of the domain's length, in [0, 1].
+        Default: the width of the square wave. For a trapezoid only.
 
     See Also
     --------
@@ -86,7 +86,7 @@ class GeneralWave(Randomizer[CountTally]):
     **Accuracy.** The reports of two values at distance D have Wasserstein distance
     :attr:`separation` times D. On a fine grid it is ``1 - (2 b + 1) q`` with
     ``q = 1 / (1 + 2 b + (e^epsilon - 1) b (1 + ratio))``. It grows with the ratio, so the square
-    wave is the best shape. Use another one only to compare with it.
+    wave is the best shape. Use another shape only for comparison.
 
     **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes. Randomizing one takes a search in
     the table. A product with the channel takes O(outputs log outputs). Simulation takes O(points *
@@ -166,9 +166,9 @@ class GeneralWave(Randomizer[CountTally]):
 
     @property
     def half_width(self) -> float:
-        """Half of the bottom side: `width`, or that of the square wave where it was left out.
+        """Half of the bottom side: `width`, or that of the square wave if it was left out.
 
-        Of a list of heights, half of its length as a part of the domain's.
+        For a list of heights, half of its length as a fraction of the domain's.
         """
         if self.shape != "trapezoid":
             return len(self.shape) / 2 / self._points
@@ -291,10 +291,10 @@ class GeneralWave(Randomizer[CountTally]):
 
     @property
     def separation(self) -> float:
-        """Wasserstein distance of the reports of two values, per unit distance of the values.
+        """Wasserstein distance between the reports of two values, per unit distance of the values.
 
         It is the mass of the wave above its floor, which moves with the value. On a circle it is
-        that mass only, because mass may move either way round.
+        only that mass, because mass may move either way around.
         """
         return float(1 - Fraction(self._outputs * (WORD - sum(self._table)), WORD * self._far))
 
@@ -347,7 +347,7 @@ class GeneralWave(Randomizer[CountTally]):
         return np.where(outside, slot + self._window * (slot >= point), point + slot)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one input.
+        """Return the report that these random 64-bit words produce for one input.
 
         The first limit above the first word gives the offset in the window. A word above all limits
         means a point outside. Then :func:`lapwing.privacy.sampling.randomness.scalar_below` draws

@@ -121,17 +121,17 @@ class HaarHadamard(Mixture[CountTally]):
     """HaarHRR: Haar coefficients by Hadamard randomized response (Cormode et al., 2019).
 
     A report is one bit about the person's Haar coefficient at one level. Public randomness draws
-    the level, each with the same probability. At level j the domain is cut into ``2^j`` cells. A
-    person's coefficient is that of their cell: + in its left half, - in its right. A random row of
-    a Hadamard matrix turns the signed index into one bit, which is flipped with probability
+    the level, each with the same probability. At level j the domain is divided into ``2^j`` cells.
+    A person's coefficient is that of their cell: + in its left half, - in its right half. A random
+    row of a Hadamard matrix turns the signed index into one bit, which is flipped with probability
     ``1 / (e^epsilon + 1)``.
 
     Parameters
     ----------
     domain : Interval or Integers
-        Domain of the values, with 2 to 2^26 bins. When the size is no power of two, bin s lies in
-        half-cell ``s * 2^(j+1) // size`` of level j. The empty leaves of the padded tree lie spread
-        evenly.
+        Domain of the values, with 2 to 2^26 bins. When the size is not a power of two, bin s lies
+        in half-cell ``s * 2^(j+1) // size`` of level j. The empty leaves of the padded tree are
+        spread evenly.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
@@ -151,9 +151,9 @@ class HaarHadamard(Mixture[CountTally]):
     bit. Randomizing or tallying one takes O(1) time. Simulating any number of people, or a product
     with the channel, takes O(size log size).
 
-    The method is that of [1]_, as section 4.2 of [2]_ describes it. It differs in two points. The
-    branching is two, because a Haar tree cannot have four, as the experiments of [2]_ say. The size
-    may be any.
+    The method is that of [1]_, as section 4.2 of [2]_ describes it. It differs in two ways. The
+    branching is two, because a Haar tree cannot have four, as the experiments of [2]_ say. Any
+    size is allowed.
 
     References
     ----------

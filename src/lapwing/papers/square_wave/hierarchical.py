@@ -127,8 +127,8 @@ class Hierarchical(Mixture[CountTally]):
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     branching : int
-        Most children of a node, at least 2. From the number of bins on, the tree has one level.
-        Default: 4.
+        Most children of a node, at least 2. If it is at least the number of bins, the tree has one
+        level. Default: 4.
 
     See Also
     --------
@@ -137,10 +137,10 @@ class Hierarchical(Mixture[CountTally]):
     Notes
     -----
     Bin s lies in node ``s * nodes // size`` of each level. Level l below the root has
-    ``branching^l`` nodes, and the last level has the bins. When the size is no power of the
-    branching, the empty leaves of the padded tree lie spread evenly over it and are left out. Then
+    ``branching^l`` nodes, and the last level has the bins. When the size is not a power of the
+    branching, the empty leaves of the padded tree are spread evenly over it and left out. Then
     nodes of a level differ by at most one bin, and none has more than `branching` children. The
-    root is no level, because everybody is in it.
+    root is not a level, because everybody is in it.
 
     **Privacy.** The level does not depend on the value. Each level is randomized with the whole
     epsilon, by randomized response or by optimized unary encoding, whichever has less variance. The
@@ -154,9 +154,9 @@ class Hierarchical(Mixture[CountTally]):
     of about h.
 
     **Cost.** A report takes one byte for the level and the bytes of the widest level. That is
-    ``ceil(size / 8)`` where the last level is unary.
+    ``ceil(size / 8)`` if the last level is unary.
 
-    The method is that of section 4.2 of [1]_, after [2]_ and [3]_. It differs in two points. Sizes
+    The method is that of section 4.2 of [1]_, after [2]_ and [3]_. It differs in two ways. Sizes
     need not be powers of the branching. Unary encoding replaces local hashing: it has the same
     variance, and its reports can be counted.
 

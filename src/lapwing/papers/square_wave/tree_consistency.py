@@ -227,21 +227,21 @@ class TreeConsistency(Declared):
     Parameters
     ----------
     method : {"weighted-average", "admm"}
-        Estimator. "weighted-average" is the least-squares tree, whose leaves are projected on the
-        simplex. "admm" is the least-squares tree without negative nodes (Li et al., 2020). Default:
-        "weighted-average".
+        Estimator. "weighted-average" is the least-squares tree, whose leaves are projected onto
+        the simplex. "admm" is the least-squares tree without negative nodes (Li et al., 2020).
+        Default: "weighted-average".
     signed : bool
         Whether to keep the leaves of the weighted average before their projection, as
         :attr:`Distribution.signed`. They are unbiased, may be negative, and answer ranges. "admm"
         has none. Default: False.
     weighted : bool
         True: nodes are weighted by the inverse of their variance under the uniform distribution.
-        For ADMM it is that of the part that the randomizer adds. False: equal weights, as
+        For ADMM it is only the variance that the randomizer adds. False: equal weights, as
         published. Default: True.
     tolerance : float
-        For ADMM, when to stop, as a part of the least standard error of a node. It stops when an
-        iteration moves no node by more, and no node is further from the nearest consistent tree.
-        Default: 1e-3.
+        For ADMM, the stopping threshold, as a fraction of the least standard error of a node. It
+        stops when an iteration moves no node by more, and no node is further from the nearest
+        consistent tree. Default: 1e-3.
     limit : int
         For ADMM, the most iterations. Reaching it gives a ConvergenceWarning. Default: 2000.
     band : bool
@@ -257,14 +257,14 @@ class TreeConsistency(Declared):
     **Privacy.** A decoder is post-processing of private reports, so it costs no privacy.
 
     **Accuracy.** The weighted average is the best linear unbiased estimate under the uniform
-    distribution. It is that of ``LeastSquares(signed=True)``, in linear time.
+    distribution. It equals ``LeastSquares(signed=True)``, in linear time.
 
-    For ADMM the randomizer's noise alone is the better weight. By their whole variance the leaves,
-    whose shares are small, outweigh the levels above. Keeping them from being negative then
-    distorts the curve. The weights were compared in 30 paired repeats at 256 and 1024 bins and
-    epsilon 0.5 to 4. The Wasserstein-1 error, relative to equal weights, was 0.79 to 0.99 on a
-    smooth and a heaped column. It was 1.00 to 1.06 on a column of two atoms. By the whole variance
-    it was up to 1.27.
+    For ADMM the randomizer's noise alone gives better weights. With weights by the whole variance
+    the leaves, whose shares are small, outweigh the levels above. Keeping them from being negative
+    then distorts the curve. The weights were compared in 30 paired repeats at 256 and 1024 bins
+    and epsilon 0.5 to 4. The Wasserstein-1 error, relative to equal weights, was 0.79 to 0.99 on a
+    smooth and a heaped column. It was 1.00 to 1.06 on a column of two atoms. With weights by the
+    whole variance it was up to 1.27.
 
     **Cost.** O(nodes) for the average (10 ms at 65,536 bins) and for each iteration of ADMM (2.5 ms
     there). ADMM takes 50 to 500 iterations. It takes more only for thousands of bins and an epsilon
@@ -272,12 +272,12 @@ class TreeConsistency(Declared):
 
     Any channel whose blocks count nested cells can be decoded. Examples are :class:`Hierarchical`,
     or subset selections on nested groups of bins. On the channel of :class:`HaarHadamard` the
-    average is its inverse. There a size that is no power of two needs LeastSquares, and ADMM has no
-    estimates of nodes. A level without reports gives a WeakAnswerWarning, and its shares are split
-    evenly.
+    average is its inverse. There a size that is not a power of two needs LeastSquares, and ADMM
+    has no estimates of nodes. A level without reports gives a WeakAnswerWarning, and its shares
+    are split evenly.
 
     Constrained inference is from section 4 of [1]_, and ADMM from sections 4.2 and 4.3 and appendix
-    B of [2]_. It differs in two points: weights by variance, and a projection that includes the
+    B of [2]_. It differs in two ways: weights by variance, and a projection that includes the
     root.
 
     References

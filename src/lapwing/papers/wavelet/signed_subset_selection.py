@@ -339,7 +339,7 @@ class SignedSubsetSelection(NearAndFar[CountTally]):
         np.bitwise_and(signs, present, out=rows[:, self._plane :])
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one category.
+        """Return the report that these random 64-bit words produce for one category.
 
         The first word decides whether the true coordinate is in with the true sign (below T). If
         not, a uniform number below ``2d - m`` decides: below m it is in with the other sign, else

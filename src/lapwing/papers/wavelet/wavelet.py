@@ -193,21 +193,21 @@ class Wavelet(Mixture[CountTally]):
     Parameters
     ----------
     domain : Interval or Integers
-        Domain of the values, with at least 2 bins. A cell of the finest level holds
-        ``size / 2^levels`` of them, rounded up or down.
+        Domain of the values, with at least 2 bins. A cell of the finest level has ``size /
+        2^levels`` of them, rounded up or down.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. Every level has all of it. The field
         holds an exact Fraction.
     levels : int, "bound" or "paper", optional
         Number of levels, the paper's J + 1. They are numbered 0..J and end in ``2^levels`` cells,
-        of which the domain must have as many bins. "bound" minimizes the error bound within what
-        the bins allow. "paper" is the paper's rule, cut with a warning where the bins are too few.
-        The field holds the number. Default: "bound" when `users` is given, else all that the bins
-        allow.
+        and the domain must have at least as many bins. "bound" minimizes the error bound within
+        what the bins allow. "paper" is the paper's rule, reduced with a warning if there are too
+        few bins. The field holds the number. Default: "bound" if `users` is given, and otherwise
+        all that the bins allow.
     users : int, optional
         Number of people expected, for the two rules, at least one for each level.
     allocation : {"optimal", "uniform"}
-        Allocation of the people to the levels, to minimize the error bound or equal. For
+        Allocation of the people to the levels: to minimize the error bound, or equal. For
         ``epsilon <= ln 3`` the two are the same. Default: "optimal".
 
     See Also
@@ -229,7 +229,7 @@ class Wavelet(Mixture[CountTally]):
     of one core to randomize and tally at epsilon 1, and 1 s above ln 3. Simulating them takes 0.06
     s.
 
-    The method is that of [1]_, algorithm 1 and sections 4 and 5. It differs in three points. Each
+    The method is that of [1]_, algorithm 1 and sections 4 and 5. It differs in three ways. Each
     device draws its level, so the levels' numbers of people are multinomial. Level 0 is included,
     which the loop of section 4.7 drops. A value at the upper end is in the last cell.
 

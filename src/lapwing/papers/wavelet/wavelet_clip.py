@@ -92,14 +92,14 @@ class WaveletClip(Declared):
     Parameters
     ----------
     literal : bool
-        Read the density at a cell's right end in equation 69 as the next cell's. The answer is
-        still a distribution, but a wrong one next to empty regions. For reproduction only. Default:
-        False.
+        Whether to read the density at a cell's right end in equation 69 as the next cell's. The
+        answer is still a distribution, but a wrong one next to empty regions. For reproduction
+        only. Default: False.
     signed : bool
         Whether to keep the unbiased expansion before the clip, which may be negative, as
         :attr:`Distribution.signed`. Default: False.
     mass_sums : bool
-        Whether to use also how often a coordinate is present, with either sign. It estimates the
+        Whether to also use how often a coordinate is present, with either sign. It estimates the
         mass of a cell, unless all coordinates are in every set (``epsilon <= ln 3``). There it
         changes nothing. The paper does not use it. Default: True.
     band : bool
@@ -120,7 +120,7 @@ class WaveletClip(Declared):
     15 to 20% at epsilon 2, and by 25 to 30% at epsilon 4. This was measured at 256 bins and 8
     levels with 100,000 people, on Beta(5, 2) and on a column of atoms.
 
-    **Cost.** O(size) and no iteration, without the confidence band.
+    **Cost.** O(size) without iteration, plus the confidence band.
 
     A level without reports has differences of zero, so its halves are equal. Mass inside a finest
     cell is spread evenly over its bins.

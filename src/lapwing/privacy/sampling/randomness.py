@@ -1,7 +1,7 @@
 """Random 64-bit words, and the exact draws made from them.
 
-The default wherever a value is protected is :func:`secure`: AES-256 in counter mode, keyed by the
-operating system. For tests and vectors :func:`seeded` is the same keystream under a key derived
+Wherever a value is protected, the default is :func:`secure`: AES-256 in counter mode, keyed by the
+operating system. For tests and test vectors, :func:`seeded` is the same cipher with a key derived
 from a seed. Both feed the same draws, which are exact. A Bernoulli draw compares a word with an
 integer threshold. A bounded integer rejects the words that would bias it.
 """
@@ -25,7 +25,7 @@ from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Standing
 
 WORD = 2**64
-"""A threshold T stands for the probability T / WORD."""
+"""A threshold T represents the probability T / WORD."""
 
 BUFFER_BYTES = 64 * 1024
 """The keystream is made in pieces of this size, which stay in a core's L2 cache."""
@@ -171,7 +171,7 @@ _secure: RandomSource = Keystream(lambda: os.urandom(48))
 
 
 def secure() -> RandomSource:
-    """Cryptographic randomness: the keystream of the process, keyed by the operating system.
+    """Cryptographic randomness: the process's keystream, keyed by the operating system.
 
     A forked child draws its own key, even if another thread draws during the fork. `copy` and
     `pickle` refuse the result, so call the function again where you need it.
@@ -236,15 +236,16 @@ def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Gen
 
 
 def seeded(seed: int) -> RandomSource:
-    """Reproducible keystream, for tests and simulation only, because a seed is no secret.
+    """Reproducible keystream, for tests and simulation only, because a seed is not a secret.
 
-    In a forked child it goes on with the next key that follows from the seed. That differs from its
-    parent, but is the same in all children that were forked from one place.
+    A forked child continues with the next key derived from the seed. That key differs from the
+    parent's, but is the same in all children forked at the same point.
 
     Parameters
     ----------
     seed : int
-        Seed, in 0..2^64-1. The key is SHA-512 of a label, the seed and a count of keys drawn.
+        Seed, in 0..2^64-1. The key is the SHA-512 hash of a label, the seed and the number of keys
+        drawn.
 
     Returns
     -------

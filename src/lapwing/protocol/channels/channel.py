@@ -392,12 +392,12 @@ class Block:
     law : Law
         Distribution of one report's counts about that mean.
     share : float
-        Part of the people in this group, in (0, 1]. Default: 1.
+        Share of the people in this group, in (0, 1]. Default: 1.
 
     Raises
     ------
     UnsupportedChannelError
-        When the operator cannot have this distribution. It is checked.
+        When a check shows that the operator cannot have this distribution.
 
     Examples
     --------
@@ -525,8 +525,7 @@ class Channel:
     fingerprint : str
         Fingerprint of the randomizer or mechanism, so that foreign counts are refused.
     guarantee : Guarantee, optional
-        Privacy guarantee under which the counts were collected. A result carries it on. Default:
-        none.
+        Privacy guarantee under which the counts were collected. Results inherit it. Default: none.
 
     See Also
     --------
@@ -580,7 +579,7 @@ class Channel:
         return tally
 
     def check(self, tally: Observation) -> None:
-        """Raise unless the tally was made for this channel and holds at least one report.
+        """Raise unless the tally was made for this channel and has at least one report.
 
         Parameters
         ----------
@@ -594,7 +593,7 @@ class Channel:
         MismatchError
             When its fingerprint or shapes are another channel's.
         TallyError
-            When it holds no reports, or counts that no reports can give.
+            When it has no reports, or counts that no reports can give.
         """
         check_observation(tally)
         if tally.fingerprint != self.fingerprint:

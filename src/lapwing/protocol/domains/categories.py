@@ -38,19 +38,19 @@ class Categories(Unordered):
     Parameters
     ----------
     labels : sequence of str or int, or int
-        Labels, all different also as strings, so not 1 and "1". A single number in 1..2^40 is their
-        number, and stands for ``0..number-1`` without a list. Strings are compared in one Unicode
-        form: "é" is the same label as one character and as two. A value that is not a label counts
-        as the label with its string, if there is one. So "1" is 1, a date is "2026-01-02", and a
-        truth value is "true" or "false". A string has at most 1,000 characters and at most 30
-        combining marks in a row. It holds no control character, line break or bidirectional
-        override.
+        Labels, all different even as strings, so not 1 and "1". A single number in 1..2^40 is the
+        number of labels, and means ``0..number-1`` without a list. Strings are compared in one
+        Unicode form: "é" is the same label as one character and as two. A value that is not a
+        label counts as the label with its string, if there is one. So "1" is 1, a date is
+        "2026-01-02", and a truth value is "true" or "false". A string has at most 1,000 characters
+        and at most 30 combining marks in a row. It contains no control character, line break or
+        bidirectional override.
     missing : {"refuse", "category"}
         Treatment of None and NaN. "category" counts them in a missing category, the last one.
         Default: "refuse".
     other : str or int, optional
-        Label that counts every value that is none of the labels. Without it such a value is
-        refused. A curator must not refuse a row, and counts it as missing. Default: none.
+        Label under which every value that is not a label is counted. Without it such a value is
+        refused. A curator, who must not refuse a row, counts it as missing. Default: none.
 
     See Also
     --------
@@ -58,7 +58,7 @@ class Categories(Unordered):
 
     Notes
     -----
-    **Privacy.** The domain is public, and says nothing about the data if its labels do not come
+    **Privacy.** The domain is public, and reveals nothing about the data if its labels do not come
     from them.
 
     **Cost.** Placing n values takes O(n) time. Labels given by their number take no memory.
@@ -176,7 +176,7 @@ class Categories(Unordered):
         Raises
         ------
         DomainError
-            When a value is not one of the labels. The message has the position of the first one.
+            When a value is not one of the labels. The message gives the position of the first one.
         """
         if not isinstance(self.labels, int):
             return super().index(values)
@@ -236,7 +236,7 @@ class Categories(Unordered):
         )
 
     name: ClassVar[str] = "categories"
-    """Name of its class in documents."""
+    """Name of the class in documents."""
 
     def for_curator(self) -> Categories:
         """Return the domain with missing values counted.
@@ -244,7 +244,7 @@ class Categories(Unordered):
         Raises
         ------
         ArgumentError
-            Beyond 2^24 labels.
+            When there are more than 2^24 labels.
         """
         if len(self.listed) > MAXIMUM_BINS:
             raise ArgumentError(

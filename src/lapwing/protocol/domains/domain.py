@@ -1,8 +1,8 @@
-"""The legal values of an attribute, and the mapping of a value to the number of its bin.
+"""The legal values of an attribute, and the mapping from a value to its bin number.
 
-A domain has `size` bins or categories ("symbols" in the code), numbered from 0. Those of an ordered
-domain (:class:`Interval`, :class:`Integers`) come in increasing order. Each occupies
-``[left[i], right[i]]`` of the real line. An interval's bins have width, and an atom or an integer
+A domain has `size` bins or categories ("symbols" in the code), numbered from 0. Those of an
+ordered domain (:class:`Interval`, :class:`Integers`) are in increasing order. Each occupies
+``[left[i], right[i]]`` on the real line. An interval's bins have width, and an atom or an integer
 has ``left == right``. A declared missing bin is always the last one. Randomizers and decoders see
 only these numbers.
 """
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from typing import Self
 
 MAXIMUM_BINS = 2**24
-"""More bins than this belong into `Categories`, whose size may reach 2^40."""
+"""For more bins than this, use `Categories`, whose size may reach 2^40."""
 
 LARGEST_INTEGER = 2**53 - 1
-"""JSON carries whole numbers up to here exactly in every language (RFC 8785)."""
+"""JSON represents whole numbers up to this one exactly in every language (RFC 8785)."""
 
 SafeInteger = Annotated[int, From(-LARGEST_INTEGER, LARGEST_INTEGER)]
 
@@ -48,16 +48,16 @@ Outside = Literal["clip", "overflow", "refuse"]
 OUTSIDE = ("clip", "overflow", "refuse")
 
 BY_BINS: Any = None
-"""What becomes of values outside, until the number of bins says it."""
+"""Treatment of values outside that depends on the number of bins."""
 
 LEAST_OVERFLOW = 32
-"""Bins from which values outside are counted apart."""
+"""Number of bins from which values outside are counted separately."""
 # At 4 to 16 bins, two more symbols that nobody holds raised the error up to 2.2 times. At 64 and
 # 256 they hardly do: `accuracy/values_outside` of the benchmarks.
 
 
 class Described(Documented, Declared, ABC):
-    """Base class of frozen dataclasses that a document names by their class."""
+    """Base class of frozen dataclasses that documents identify by class name."""
 
     name: ClassVar[str]
     """Kebab-case name in documents and on the command line."""
@@ -102,8 +102,8 @@ def _written(value: Any) -> Any:
 class Domain(Described):
     """Base class of the domains: frozen dataclasses that define the legal values.
 
-    Values derived from the fields are written here. A class may inherit it, but need not: anything
-    with the same public names is a domain.
+    Values derived from the fields are defined here. A class may inherit from it, but need not:
+    anything with the same public names is a domain.
     """
 
     _refusal = DomainError
@@ -118,10 +118,10 @@ class Domain(Described):
     """Whether the last bin touches the first."""
 
     closed: Closed = "right"
-    """Which end of a symbol with a width belongs to it."""
+    """Which end of a symbol with a width is part of it."""
 
     unit: Unit = "number"
-    """What its numbers stand for. "number" where there are none."""
+    """What the domain's numbers represent. "number" if it has none."""
 
     whole: bool = False
     """Whether only whole numbers are legal in bins that have a width."""
@@ -129,7 +129,7 @@ class Domain(Described):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Number of bins or categories, with the missing one if there is one."""
+        """Number of bins or categories, including the missing one if any."""
 
     @property
     def missing_index(self) -> int | None:
@@ -138,12 +138,12 @@ class Domain(Described):
 
     @property
     def below_index(self) -> int | None:
-        """Number of the bin of values below the range, or None where they have none."""
+        """Number of the bin of values below the range, or None if there is none."""
         return None
 
     @property
     def above_index(self) -> int | None:
-        """Number of the bin of values above the range, or None where they have none."""
+        """Number of the bin of values above the range, or None if there is none."""
         return None
 
     @property
@@ -157,7 +157,7 @@ class Domain(Described):
         return self.size - len(self.outside_indices)
 
     def with_nobody_outside(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Return one number for each bin, with zeros below and above where those were left out.
+        """Return one number for each bin, with zeros below and above if those were left out.
 
         Parameters
         ----------
@@ -177,22 +177,22 @@ class Domain(Described):
 
     @property
     def open_ended(self) -> bool:
-        """Whether the first and the last bin also hold the values outside the range."""
+        """Whether the first and the last bin also contain the values outside the range."""
         return self.ordered and not self.circular and getattr(self, "outside", None) == "clip"
 
     @property
     def open_ends(self) -> tuple[bool, bool]:
-        """Whether the first bin also holds values below the range, and the last one those above."""
+        """Whether the first bin also has the values below the range, and the last those above."""
         return self.open_ended, self.open_ended
 
     @property
     @abstractmethod
     def left(self) -> NDArray[np.float64]:
-        """Left end of every bin but the missing one. Raises DomainError when not ordered."""
+        """Left end of every bin except the missing one. DomainError if there is no order."""
 
     @property
     def right(self) -> NDArray[np.float64]:
-        """Right end of every bin but the missing one. Raises DomainError when not ordered."""
+        """Right end of every bin except the missing one. DomainError if there is no order."""
         return self.left
 
     @abstractmethod
@@ -212,24 +212,25 @@ class Domain(Described):
         Raises
         ------
         DomainError
-            When the domain refuses a value. The message has the position of the first one.
+            When the domain refuses a value. The message gives the position of the first one.
         """
 
     def index_or_missing(
         self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
     ) -> NDArray[np.int64]:
-        """Return the bin of each value, the missing one for a value of none: int64 [n].
+        """Return the bin of each value, or the missing one if it has no bin: int64 [n].
 
-        It is for a curator, who must not refuse a row. The domain is one of :meth:`for_curator`.
+        It is for a curator, who must not refuse a row. The domain must come from
+        :meth:`for_curator`.
 
         Parameters
         ----------
         values : array_like [n]
             Values to place in the domain.
         texts : {"iso", "days", "seconds"}
-            How strings of dates and times are read. Default: "iso".
+            How date and time strings are read. Default: "iso".
         rows : RowCounts, optional
-            Object that counts values that cannot be read, and clipped ones. Default: none.
+            Object that counts unreadable and clipped values. Default: none.
 
         Returns
         -------
@@ -255,10 +256,10 @@ class Domain(Described):
     def for_curator(self) -> Self:
         """Return the domain in which every value has a bin or category.
 
-        A domain of numbers that refuses values outside counts them below and above instead. Missing
-        values get a bin of their own. A curator must not refuse a row, because an error that
-        depends on the data reveals something about them. A value that is none of the
-        labels counts as the domain's `other` label, else as missing.
+        A domain of numbers that refuses values outside counts them below and above instead.
+        Missing values get a separate bin. A curator must not refuse a row, because an error that
+        depends on the data reveals something about them. A value that is not a label counts as the
+        domain's `other` label, or else as missing.
 
         Returns
         -------
@@ -268,7 +269,7 @@ class Domain(Described):
         Raises
         ------
         ArgumentError
-            When its categories cannot be counted one by one.
+            When the domain's categories cannot be counted one by one.
         """
 
     def _repr_html_(self) -> str:

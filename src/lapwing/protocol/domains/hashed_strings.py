@@ -18,15 +18,15 @@ MOST_BITS = 40
 class HashedStrings(Unordered):
     """Hashed-string domain: all strings, each numbered by the first bits of its SHA-256.
 
-    Nobody needs a list when the survey is made. The analyst brings candidates to the decoder, which
+    No list is needed when the survey is made. The analyst gives candidates to the decoder, which
     looks up their hashes. A string cannot be recovered from its number.
 
     Parameters
     ----------
     bits : int
-        Bits of the hash, in 1..40. There are 2^bits categories. Any two strings share one with
-        probability 2^-bits. So among m candidates about ``m^2 / 2^(bits + 1)`` pairs do, which is
-        0.01 for 10,000 candidates and 32 bits.
+        Bits of the hash, in 1..40. There are 2^bits categories. Any two strings share a category
+        with probability 2^-bits. So among m candidates about ``m^2 / 2^(bits + 1)`` pairs share
+        one, which is 0.01 for 10,000 candidates and 32 bits.
     missing : {"refuse", "category"}
         Treatment of None and NaN. "category" counts them in a missing category, the last one.
         Default: "refuse".
@@ -38,11 +38,11 @@ class HashedStrings(Unordered):
 
     Notes
     -----
-    The category is the number made by the first `bits` bits of the SHA-256 of the string's UTF-8
-    bytes, the most significant bit first. The string is in Unicode's NFC form where Unicode 14
-    assigns all its code points. So a word is one word however it was typed. Another string is taken
-    as it is. So is one of more than 1,000 characters, or with more than 30 combining marks in a
-    row. No case is folded, and nothing is trimmed.
+    The category is the number formed by the first `bits` bits of the SHA-256 of the string's UTF-8
+    bytes, most significant bit first. The string is first converted to Unicode NFC if Unicode 14
+    assigns all its code points. So a word is the same string however it was typed. Any other
+    string is used unchanged. So is a string of more than 1,000 characters, or with more than 30
+    combining marks in a row. Case is not folded, and nothing is trimmed.
 
     **Privacy.** The domain is public and does not depend on the data.
 
@@ -81,10 +81,10 @@ class HashedStrings(Unordered):
         return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> (64 - self.bits)
 
     name: ClassVar[str] = "hashed-strings"
-    """Name of its class in documents."""
+    """Name of the class in documents."""
 
     def for_curator(self) -> NoReturn:
-        """Refused, because a curator counts every category, and these are too many."""
+        """Refused, because a curator counts every category, and there are too many."""
         raise ArgumentError(
             "a curator counts every value, so the domain must be an Interval, Integers or "
             "Categories, got HashedStrings"

@@ -34,13 +34,14 @@ class Integers(Domain):
     Parameters
     ----------
     low, high : int
-        Smallest and largest number, with ``low <= high``, at most 2^24 numbers, and both within
-        +-(2^53 - 1). They are public, so they must not come from the data.
+        Smallest and largest number, with ``low <= high``. Both are within +-(2^53 - 1), with at
+        most 2^24 numbers in all. They are public, so they must not come from the data.
     outside : {"overflow", "clip", "refuse"}, optional
-        Treatment of numbers outside. "overflow" gives them two bins of their own, below the first
-        number and above the last one. "clip" moves them to the nearest end. Then the end also
-        counts what lies beyond it, and answers take nobody to be below 0 where the numbers begin
-        there. "refuse" raises DomainError. Default: "overflow" for 32 numbers or more, else "clip".
+        Treatment of numbers outside. "overflow" gives them two separate bins, below the first
+        number and above the last one. "clip" moves them to the nearest end, which then also counts
+        values beyond it. If the numbers begin at 0, answers assume that nobody is below 0.
+        "refuse" raises DomainError. Default: "overflow" for 32 numbers or more, and otherwise
+        "clip".
     missing : {"refuse", "bin"}
         Treatment of NaN and null. "bin" counts them in a missing bin, the last one. Default:
         "refuse".
@@ -51,8 +52,8 @@ class Integers(Domain):
 
     Notes
     -----
-    **Privacy.** The domain is public, and says nothing about the data if its ends do not come from
-    them.
+    **Privacy.** The domain is public, and reveals nothing about the data if its ends do not come
+    from them.
 
     **Cost.** Placing n values takes O(n) time.
 
@@ -99,7 +100,7 @@ class Integers(Domain):
 
     @cached_property
     def left(self) -> NDArray[np.float64]:
-        """The numbers themselves, and the ends once more for those below and above: float64."""
+        """The numbers themselves, with each end repeated for the bins below and above: float64."""
         first = self.low - self._apart
         numbers = np.arange(first, self.high + 1 + self._apart, dtype=np.float64)
         np.clip(numbers, self.low, self.high, out=numbers)
@@ -118,17 +119,17 @@ class Integers(Domain):
 
     @property
     def size(self) -> int:
-        """Number of bins: below, the numbers, above, and the missing one."""
+        """Number of bins: below, one for each number, above, and missing."""
         return self._present + (self.missing == "bin")
 
     @property
     def below_index(self) -> int | None:
-        """Number of the bin of numbers below the range, or None where they have none."""
+        """Number of the bin of numbers below the range, or None if there is none."""
         return 0 if self._apart else None
 
     @property
     def above_index(self) -> int | None:
-        """Number of the bin of numbers above the range, or None where they have none."""
+        """Number of the bin of numbers above the range, or None if there is none."""
         return self._present - 1 if self._apart else None
 
     def index(self, values: Values) -> NDArray[np.int64]:
@@ -137,13 +138,13 @@ class Integers(Domain):
         Parameters
         ----------
         values : array_like [n]
-            Whole numbers, also as floats. NaN and None are missing.
+            Whole numbers, which may be floats. NaN and None are missing.
 
         Raises
         ------
         DomainError
-            When a value is missing (unless declared), outside (where refused), or not whole. The
-            message has the position of the first one.
+            When a value is missing (unless declared), outside (if refused), or not whole. The
+            message gives the position of the first one.
         """
         numbers, missing = read_numbers(values, unit="number", missing=self.missing)
         if missing is not None:
@@ -163,19 +164,19 @@ class Integers(Domain):
 
     @property
     def open_ends(self) -> tuple[bool, bool]:
-        """Whether the first bin also holds numbers below the range, and the last one those above.
+        """Whether the first bin also has the numbers below the range, and the last those above.
 
-        Nothing is below 0 where the numbers begin there, because they are counts.
+        Nothing is below 0 if the numbers begin there, because they are counts.
         """
         return self.open_ended and self.low != 0, self.open_ended
 
     name: ClassVar[str] = "integers"
-    """Name of its class in documents."""
+    """Name of the class in documents."""
 
     def _rounded(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.rint(numbers)
 
     def for_curator(self) -> Integers:
-        """Return the domain with missing numbers counted, and those outside where refused."""
+        """Return the domain that counts missing numbers, and those outside that it refused."""
         outside: Outside = "overflow" if self.outside == "refuse" else self.outside
         return replace(self, outside=outside, missing="bin")

@@ -1,8 +1,8 @@
 """An interval of the real numbers, cut into bins: on a line or a circle, with atoms.
 
-The closed end of a bin decides which statements are exact at an edge. "At most 50" is a sum of
-whole bins where each holds its right end, so that is the default for numbers. Round incomes in
-round bins are the normal case, and most of the people at an edge hold just that value.
+The closed end of a bin determines which statements are exact at an edge. "At most 50" is a sum of
+whole bins if each contains its right end, so that is the default for numbers. Round incomes in
+round bins are the normal case, where most people at an edge have exactly that value.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_number, to_text
 
 Point = float | str | datetime.date | datetime.time | np.number[Any] | np.datetime64
-"""What an end, an edge or an atom may be written as. A datetime is a date, too."""
+"""Types in which an end, an edge or an atom may be written. A datetime is also a date."""
 
 _NEAR = 2.0**-46
 """What the roundings of a power are less than, relative to it."""
@@ -63,10 +63,10 @@ class Interval(Domain):
     ----------
     low, high : float, or a date, time or str when `unit` says so
         Ends of the interval, finite, with ``low < high``. For ``scale="log"`` also ``low > 0``.
-        They are public, so they must not come from the data. Left out with `edges`.
+        They are public, so they must not come from the data. Leave them out with `edges`.
     bins : int, optional
-        Number of bins, in 1..2^24. Left out with `edges`. Without either, `bins` is None: the bins
-        are not chosen. Such an interval can only be passed to `recommend`, `release` and
+        Number of bins, in 1..2^24. Leave it out with `edges`. Without either, `bins` is None: the
+        bins are not yet chosen. Such an interval can only be passed to `recommend`, `release` and
         `expected_error`, which choose the bins. To choose them by hand, use
         ``dataclasses.replace(domain, bins=128)``.
     circular : bool
@@ -75,19 +75,19 @@ class Interval(Domain):
     scale : {"linear", "log"}
         Bins of equal width, or of equal ratio. Default: "linear".
     atoms : sequence of float
-        Values in ``[low, high]`` that many people hold exactly (0, a cap). Each gets a bin of its
-        own, of width zero. An atom inside a bin splits it. Default: none.
+        Values in ``[low, high]`` that many people have exactly (0, a cap). Each gets a separate
+        bin of width zero. An atom inside a bin splits it. Default: none.
     outside : {"overflow", "clip", "refuse"}, optional
-        Treatment of values outside the interval. "overflow" gives them two bins of their own. The
-        first bin, *below*, holds values less than `low`. The bin *above*, after the last one, holds
-        values greater than `high`, and `high` itself where bins are closed on the left. "clip"
-        moves them to the nearest end, so the outermost bins also count what lies beyond them.
+        Treatment of values outside the interval. "overflow" gives them two separate bins. The
+        first bin, *below*, contains values less than `low`. The bin *above*, after the last one,
+        contains values greater than `high`, and `high` itself if bins are closed on the left.
+        "clip" moves them to the nearest end, so the outermost bins also count values beyond them.
         "refuse" raises DomainError. Default: "overflow" for `low` and `high` with 32 bins or more,
-        else "clip". A circle has no outside, because values there wrap. A whole day of times has
-        none either.
+        and otherwise "clip". A circle has no outside, because values there wrap. Nor has a whole
+        day of times.
     missing : {"refuse", "bin"}
-        Treatment of NaN and null, of values that cannot be parsed, and of infinite ones on a
-        circle. "bin" counts them in a missing bin, the last one. Default: "refuse".
+        Treatment of NaN, null, values that cannot be parsed, and infinite values on a circle.
+        "bin" counts them in a missing bin, the last one. Default: "refuse".
     unit : {"number", "date", "datetime", "time-of-day", "duration"}
         Meaning of the numbers: plain numbers, days since 1970-01-01, seconds since then (UTC),
         seconds since midnight, or seconds of a duration. Answers are printed in the same unit.
@@ -96,15 +96,15 @@ class Interval(Domain):
         End of a bin that belongs to it: bins ``(a, b]`` or ``[a, b)``. Default: "right" for
         numbers and durations, so that "at most b" is exact at each edge. For dates, times and
         circles it is "left", because a day begins at midnight. On a line the lowest value always
-        lies in the first bin, and the highest in the last one.
+        belongs to the first bin, and the highest to the last one.
     edges : sequence, optional
         Edges of custom bins, at least two and increasing, in the unit of the domain. Examples are
         age bands, income brackets, and quantiles of an earlier release. They are public, like `low`
         and `high`. Default: `bins` of equal width or ratio.
     whole : bool
-        Whether the values are whole numbers, as minutes or dates are. Means and moments then take
-        the whole numbers that each bin can hold, and not its middle. A device refuses a fraction,
-        and a curator rounds it. For the units "number" and "date" on a line. Default: False.
+        Whether the values are whole numbers, such as minutes or dates. Means and moments then use
+        the whole numbers in each bin instead of its middle. A device refuses a fraction, and a
+        curator rounds it. Only for the units "number" and "date" on a line. Default: False.
 
     See Also
     --------
@@ -112,8 +112,8 @@ class Interval(Domain):
 
     Notes
     -----
-    **Privacy.** The domain is public, and says nothing about the data if its ends, edges and atoms
-    do not come from them.
+    **Privacy.** The domain is public, and reveals nothing about the data if its ends, edges and
+    atoms do not come from them.
 
     **Cost.** Placing n values takes O(n) time for bins of equal width or ratio. With atoms or
     custom edges it takes O(n log size).
@@ -340,7 +340,7 @@ class Interval(Domain):
 
     @cached_property
     def left(self) -> NDArray[np.float64]:
-        """Left end of every bin but the missing one: float64 [size or size - 1].
+        """Left end of every bin except the missing one: float64 [size or size - 1].
 
         The bin below has both ends at `low`, and the bin above at `high`.
         """
@@ -348,7 +348,7 @@ class Interval(Domain):
 
     @cached_property
     def right(self) -> NDArray[np.float64]:
-        """Right end of every bin but the missing one: float64 [size or size - 1]."""
+        """Right end of every bin except the missing one: float64 [size or size - 1]."""
         return self._ends(1)
 
     def _ends(self, side: int) -> NDArray[np.float64]:
@@ -363,7 +363,7 @@ class Interval(Domain):
 
     @cached_property
     def size(self) -> int:
-        """Number of bins: below, pieces of bins, atoms, above, and the missing one."""
+        """Number of bins: below, pieces of bins, atoms, above, and missing."""
         return self._present + (self.missing == "bin")
 
     @property
@@ -374,33 +374,33 @@ class Interval(Domain):
 
     @property
     def below_index(self) -> int | None:
-        """Number of the bin of values below the interval, or None where they have none."""
+        """Number of the bin of values below the interval, or None if there is none."""
         return 0 if self.outside == "overflow" else None
 
     @property
     def above_index(self) -> int | None:
-        """Number of the bin of values above the interval, or None where they have none."""
+        """Number of the bin of values above the interval, or None if there is none."""
         return self._present - 1 if self.outside == "overflow" else None
 
     @property
     def missing_index(self) -> int | None:
-        """Number of the missing bin, or None where missing values are refused."""
+        """Number of the missing bin, or None if missing values are refused."""
         self._check_stored()
         return super().missing_index
 
     @property
     def whole_day(self) -> bool:
-        """Whether the interval holds all times of day, so that none is outside."""
+        """Whether the interval contains all times of day, so that none is outside."""
         return self.unit == "time-of-day" and (self.low, self.high) == (0.0, 86_400.0)
 
     @property
     def open_ended(self) -> bool:
-        """Whether the first and the last bin also hold the values outside the range."""
+        """Whether the first and the last bin also contain the values outside the range."""
         return super().open_ended and not self.whole_day
 
     @property
     def regular(self) -> bool:
-        """Whether there are only bins of equal width or ratio, without atoms and special bins."""
+        """Whether there are only bins of equal width or ratio, without atoms or special bins."""
         return self.size == self.bins and self.edges is None
 
     def refined(self, bins: int) -> Interval:
@@ -434,18 +434,18 @@ class Interval(Domain):
         Parameters
         ----------
         values : array_like [n]
-            Numbers. Where `unit` says so, they are dates, times, datetimes or their ISO strings.
-            NaN and None are missing. Each value is read on its own.
+            Numbers or, depending on `unit`, dates, times, datetimes or their ISO strings. NaN and
+            None are missing. Each value is read on its own.
 
         Raises
         ------
         DomainError
-            When a value is missing (unless declared), outside (where refused), or of a wrong type.
-            The message has the position of the first one.
+            When a value is missing (unless declared), outside (if refused), or of the wrong type.
+            The message gives the position of the first one.
 
         Notes
         -----
-        **Accuracy.** A value on an edge goes to the bin that is closed there, exactly. The scaled
+        **Accuracy.** A value on an edge goes exactly to the bin that is closed there. The scaled
         position is corrected by comparing with the edges.
 
         **Cost.** O(n) for bins of equal width or ratio, O(n log size) with atoms or custom edges.
@@ -527,10 +527,10 @@ class Interval(Domain):
         return np.rint(numbers) if self.whole else numbers
 
     name: ClassVar[str] = "interval"
-    """Name of its class in documents."""
+    """Name of the class in documents."""
 
     def for_curator(self) -> Interval:
-        """Return the interval with missing values counted, and values outside where refused."""
+        """Return the interval that counts missing values, and values outside that it refused."""
         refused = self.outside == "refuse" and not self.circular
         return replace(self, outside="overflow" if refused else self.outside, missing="bin")
 

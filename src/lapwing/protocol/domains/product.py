@@ -19,7 +19,7 @@ from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import Texts
 
 MOST_CELLS = 2**20
-"""Cells of a product: symbols of one axis times those of the other."""
+"""Most cells of a product: the symbols of one axis times those of the other."""
 
 _AXES = ("interval", "integers", "categories")
 
@@ -30,17 +30,17 @@ _LONGEST_NAME = 100
 
 @dataclasses.dataclass(frozen=True, init=False, repr=False)
 class Product(Domain):
-    """Product domain: pairs of two attributes, one value of each axis.
+    """Product domain: pairs of two attributes, one value on each axis.
 
-    Each person holds one pair. The domain has a cell for each bin of the first axis with each bin
-    of the second one. So values outside the range of an axis, and missing ones, have a row or a
-    column of their own where their axis counts them.
+    Each person has one pair. The domain has a cell for each combination of a bin of the first axis
+    and a bin of the second. So values outside the range of an axis, and missing values, have a
+    separate row or column if their axis counts them.
 
     Parameters
     ----------
     **axes : Interval, Integers or Categories
-        Exactly two domains, by the names of the axes and in order. They have at most 2^20 cells. An
-        interval may leave its bins open until :func:`lapwing.recommend` chooses them.
+        Exactly two domains, by the names of the axes and in order. Together they have at most 2^20
+        cells. An interval may leave its bins open until :func:`lapwing.recommend` chooses them.
 
     Raises
     ------
@@ -55,7 +55,8 @@ class Product(Domain):
     Notes
     -----
     A product has no order, so :attr:`left` and :attr:`right` are refused. The axes keep their
-    order, and :meth:`~lapwing.results.JointDistribution.marginal` answers for one of them.
+    order, and :meth:`~lapwing.results.JointDistribution.marginal` gives the distribution of one of
+    them.
 
     **Privacy.** Both values of a pair are protected together, by one epsilon. In a table by segment
     the label of the segment is public, and only the other value is protected.
@@ -78,7 +79,7 @@ class Product(Domain):
     """Their domains."""
 
     name: ClassVar[str] = "product"
-    """Name of its class in documents."""
+    """Name of the class in documents."""
 
     def __init__(self, /, **axes: Domain) -> None:
         for given in axes.values():
@@ -130,7 +131,7 @@ class Product(Domain):
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Symbols of each axis."""
+        """Number of symbols on each axis."""
         first, second = self.domains
         return first.size, second.size
 
@@ -158,7 +159,7 @@ class Product(Domain):
         Parameters
         ----------
         name : str
-            One of :attr:`names`, in whichever Unicode form.
+            One of :attr:`names`, in any Unicode form.
 
         Returns
         -------
@@ -182,13 +183,13 @@ class Product(Domain):
         Parameters
         ----------
         values : sequence of pairs, array_like [n, 2], or table
-            Pairs of values, each a sequence or a mapping by the names of the axes. A table has a
-            column for each axis, by its name: a mapping, a data frame or an Arrow table.
+            Pairs of values, each a sequence, or a mapping by the names of the axes. A table (a
+            mapping, a data frame or an Arrow table) has one column for each axis, by its name.
 
         Raises
         ------
         DomainError
-            When an axis refuses a value, with the position of the first such pair.
+            When an axis refuses a value. The error gives the position of the first such pair.
         """
         columns = self.columns(values)
         found, refused = [], []
@@ -238,7 +239,7 @@ class Product(Domain):
         Raises
         ------
         DomainError
-            When these are no pairs, or the table has no column of an axis.
+            When these are not pairs, or the table has no column for an axis.
         """
         if hasattr(values, "column_names"):
             return self._named(values, list(values.column_names))
@@ -302,7 +303,7 @@ class Product(Domain):
         return first, second
 
     def for_curator(self) -> Product:
-        """Return the product of the axes in which every value has a symbol."""
+        """Return the product whose axes have a symbol for every value."""
         return Product(**{name: axis.for_curator() for name, axis in self.axes.items()})
 
     def to_document(self) -> dict[str, Any]:

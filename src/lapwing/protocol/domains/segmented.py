@@ -28,26 +28,25 @@ NO_SEGMENT = "(no segment)"
 class Segmented(Unordered):
     """Product domain of public segments and values: the cells of a table.
 
-    A person holds a value, together with the segment that the person is in.
+    A person has a value, and is in one of the segments.
 
     Parameters
     ----------
     domain : Interval, Integers or Categories
         Domain of the values.
     segments : sequence of str or int
-        Labels of the segments, all different also as strings. They are public, so they must not
-        come from the data.
-        The string "1.0" is not the label 1, unlike the name of a unit: two segments that are taken
-        for one are a wrong result.
-        Rows that are in none of them have cells of their own, after the others.
+        Labels of the segments, all different even as strings. They are public, so they must not
+        come from the data. The string "1.0" is not the label 1, unlike the name of a unit, because
+        treating two segments as one would give a wrong result. Rows in none of them have separate
+        cells, after the others.
 
     Notes
     -----
     Cell ``s * domain.size + i`` is bin i in segment s. There is no missing bin, because a missing
     value has a cell in each segment.
 
-    **Privacy.** The domain is public, and says nothing about the data if its segments do not come
-    from them.
+    **Privacy.** The domain is public, and reveals nothing about the data if its segments do not
+    come from them.
 
     **Cost.** It has ``domain.size`` cells for each segment, and as many for no segment.
 
@@ -80,7 +79,7 @@ class Segmented(Unordered):
 
     @cached_property
     def segmentation(self) -> Categories:
-        """Segments as a domain of their own, where a value of none of them is missing."""
+        """The segments as a separate domain, where a value in none of them is missing."""
         return Categories(self.segments, missing="category")
 
     @property

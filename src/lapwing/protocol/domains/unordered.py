@@ -42,7 +42,7 @@ class Unordered(Domain):
 
     @property
     def size(self) -> int:
-        """Number of categories, with the missing one if there is one."""
+        """Number of categories, including the missing one if any."""
         return len(self.listed) + (self.missing == "category")
 
     def index(self, values: Values) -> NDArray[np.int64]:
@@ -51,8 +51,8 @@ class Unordered(Domain):
         Raises
         ------
         DomainError
-            When a value is not in the domain, or missing where that is refused. The message has the
-            position of the first one.
+            When a value is not in the domain, or is missing and that is refused. The message gives
+            the position of the first one.
         """
         coded = coded_labels(values, self._compared)
         if coded is not None:
@@ -65,7 +65,7 @@ class Unordered(Domain):
     def index_or_missing(
         self, values: Values, *, texts: Texts = "iso", rows: RowCounts | None = None
     ) -> NDArray[np.int64]:
-        """Return the category of each value, the missing one for a value of none: int64 [n].
+        """Return the category of each value, or the missing one if it has none: int64 [n].
 
         Parameters
         ----------

@@ -137,7 +137,7 @@ class ExactCounts(Summed):
     """Exact histogram (secret): how many people are in each bin or category.
 
     Its file is a private binary with mode 0600. There is no JSON form, and `repr` shows nothing
-    that was counted. Exact counts of different people add with ``+``.
+    that was counted. Exact counts of different people are added with ``+``.
 
     Parameters
     ----------
@@ -146,11 +146,11 @@ class ExactCounts(Summed):
     counts : numpy.ndarray
         Counts, int64 [domain.size], not negative. Their sum is at most 2^40.
     unit : PrivacyUnit, optional
-        Unit whose rows were counted, and the most rows of each. A release of them protects such a
-        unit. Default: each row is of another person.
+        Unit whose rows were counted, and the most rows of each. A release of the counts protects
+        such a unit. Default: each row belongs to a different person.
     standing : {"seeded"}, optional
-        That a seed chose the counted rows of units, so that releases of them are marked. It takes
-        no part in comparisons. Default: None.
+        "seeded" if a seed chose the counted rows of units, so that releases of them are marked.
+        Comparisons ignore it. Default: None.
 
     See Also
     --------
@@ -226,13 +226,14 @@ class ExactCounts(Summed):
         """Return the counts of raw values, each in its bin.
 
         Missing values (NaN, None), infinite ones on a circle and values that cannot be parsed are
-        counted in the domain's last bin. So are values of none of the labels, unless the domain has
-        an `other`. None is refused, and there may be none at all. A domain of whole numbers rounds.
+        counted in the domain's last bin. So are values that are not labels, unless the domain has
+        an `other`. No value is refused, and the array may be empty. A domain of whole numbers
+        rounds.
 
         Parameters
         ----------
         values : array_like [n]
-            Raw values. Each is read on its own: changing one changes the bin of that one.
+            Raw values. Each is read separately: changing one value changes only its own bin.
         domain : Interval, Integers or Categories
             Domain of the values.
         texts : {"iso", "days", "seconds"}
@@ -240,9 +241,9 @@ class ExactCounts(Summed):
             Those are since 1970-01-01, or since midnight for times of day. Default: "iso".
         unit : array_like [n], optional
             Label of the person or other unit of each row, as for :func:`lapwing.release`. Default:
-            each row is of another person.
+            each row belongs to a different person.
         most : int, optional
-            Most rows of one unit that are counted, at least 1. They are random ones where it has
+            Largest number of rows counted for one unit, at least 1, chosen at random if it has
             more.
         rng : RandomSource, optional
             Source of random numbers that chooses these rows. Default: the secure source of the
@@ -277,14 +278,14 @@ class ExactCounts(Summed):
         most: int | None = None,
         rng: RandomSource | None = None,
     ) -> ExactCounts:
-        """Return the counts of raw values with the segment of each, as :meth:`of_values`.
+        """Return the counts of raw values with their segments, as :meth:`of_values` does.
 
         Parameters
         ----------
         values : array_like [n]
             Values of the domain, one for each row.
         by : array_like [n]
-            Segment of each row. A label that is none of the domain's segments is in none.
+            Segment of each row. A label that is not one of the domain's segments is in none.
         domain : Segmented
             Domain with public segments.
         texts : {"iso", "days", "seconds"}
@@ -292,7 +293,7 @@ class ExactCounts(Summed):
         unit : array_like, optional
             Privacy unit of each row, as for :meth:`of_values`.
         most : int, optional
-            Rows counted of each unit at most, as for :meth:`of_values`.
+            Largest number of rows counted for each unit, as for :meth:`of_values`.
         rng : RandomSource, optional
             Source of randomness, as for :meth:`of_values`.
 
@@ -350,7 +351,7 @@ class ExactCounts(Summed):
         )
 
     def save(self, path: Path | str) -> None:
-        """Write the private file, readable by its owner only.
+        """Write the private file, readable only by its owner.
 
         Parameters
         ----------
@@ -380,7 +381,7 @@ class ExactCounts(Summed):
         Raises
         ------
         FormatError
-            When the file holds no exact counts, is of an unknown version or is damaged.
+            When the file contains no exact counts, has an unknown version or is damaged.
         """
         path = Path(path)
         with opening(path):

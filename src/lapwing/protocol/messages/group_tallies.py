@@ -82,11 +82,11 @@ class GroupTallies(Stored, Mapping[str, Tally]):
     segments : mapping of str to Tally
         Tallies of the segments that are kept separate, in alphabetical order.
     rest : Tally, optional
-        Tally of all other people. Its name in the mapping is "other", and it comes last. Where a
+        Tally of all other people. Its name in the mapping is "other", and it comes last. If a
         segment has that name, it is "all other". Default: none.
     columns : sequence of str
-        Columns whose labels name the segments. With several columns the name of a segment is that
-        of a partitioned folder: "country=PT/year=2026". Default: none.
+        Columns whose labels name the segments. With several columns a segment is named like a
+        partitioned folder: "country=PT/year=2026". Default: none.
 
     Raises
     ------
@@ -99,13 +99,13 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     Notes
     -----
-    **Privacy.** The segments are public labels, sent along with the reports in the clear. The
+    **Privacy.** The segments are public labels, sent along with the reports unprotected. The
     tallies are post-processing of private reports, so they cost no privacy.
 
-    **Accuracy.** Each segment is estimated from its own reports alone.
+    **Accuracy.** Each segment is estimated only from its own reports.
 
-    **Cost.** The tallies are held as one sparse table. Memory grows with the pairs of segment and
-    count that occur, and a tally is made when it is asked for.
+    **Cost.** The tallies are stored as one sparse table. Memory grows with the number of pairs of
+    segment and count that occur, and a tally is made when it is requested.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         groups : mapping
             Tally of each label. People without a label are under None, and are always in the rest.
         minimum : int
-            Fewest reports of a group that is kept separate, at least 1. Default: 1000.
+            Least number of reports of a group that is kept separate, at least 1. Default: 1000.
         columns : sequence of str
             Columns of the labels. Default: none.
 
@@ -182,7 +182,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         Parameters
         ----------
         minimum : int
-            Fewest reports of a segment that is kept separate, at least 1.
+            Least number of reports of a segment that is kept separate, at least 1.
 
         Returns
         -------
@@ -228,7 +228,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     @cached_property
     def totals(self) -> Mapping[str, int]:
-        """Number of reports of each segment by its name, that of the rest last."""
+        """Number of reports of each segment by its name, with the rest last."""
         if isinstance(self.segments, GroupTally):
             joint: Any = self.segments
             totals = dict(zip(joint.labels, joint.totals.tolist(), strict=True))
@@ -243,7 +243,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     @cached_property
     def rest_name(self) -> str:
-        """Name of the rest: "other", or "all other" where that is the name of a segment."""
+        """Name of the rest: "other", or "all other" if that is the name of a segment."""
         taken = {name.casefold() for name in self.segments}
         name = OTHER
         while name in taken:
@@ -278,12 +278,12 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def to_arrow(self) -> Any:
-        """Return a row for each segment as a pyarrow.Table, that of the rest last.
+        """Return a row for each segment as a pyarrow.Table, with the rest last.
 
-        Its first columns are those of the labels, or `segment` where they have no name. Then come
-        `reports`, their number, and `counts`, a list of the counts of all blocks. For a survey that
-        stores reports, `records` replaces `counts`: the bytes of the sorted reports. The rest has
-        no labels.
+        Its first columns are those of the labels, or `segment` if they have no name. Then come
+        `reports`, their number, and `counts`, a list of the counts of all blocks. For a survey
+        that stores reports, `records` replaces `counts`: the bytes of the sorted reports. The rest
+        has no labels.
 
         Returns
         -------
@@ -316,8 +316,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         ----------
         path : Path or str
             File name. For many segments use a name that ends in .parquet. The file is then the
-            table of :meth:`to_arrow`, and is written some segments at a time. Any other name gives
-            JSON.
+            table of :meth:`to_arrow`, written a few segments at a time. Any other name gives JSON.
         """
         path = Path(path)
         with replacing(path.resolve()) as stream:
@@ -398,7 +397,8 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         Raises
         ------
         FormatError
-            When it holds no tallies, is of an unknown version, is damaged, or is not of one survey.
+            When it contains no tallies, has an unknown version, is damaged, or is not from one
+            survey.
         """
         require_format(document, name=FORMAT, version=VERSION)
         keys = {"format", "version", "segments", "rest"}

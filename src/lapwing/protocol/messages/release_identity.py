@@ -43,7 +43,7 @@ def _stated_half(head: str) -> str:
 
 
 CHANCE = 1e-9
-"""Probability with which the numbers of two releases agree, from which on they may."""
+"""Probability of equal numbers from which two releases may agree by chance."""
 
 
 class SummedRelease(Summed):
@@ -51,7 +51,7 @@ class SummedRelease(Summed):
 
     A copy under another identifier has the same numbers, so it is not added again. Two releases of
     few numbers may agree by chance, so their digests include the identifier. The release stores
-    this digest: a copy whose identifier alone was edited does not load.
+    this digest, so a copy in which only the identifier was edited does not load.
     """
 
     digests: Sequence[str]
@@ -92,7 +92,7 @@ class SummedRelease(Summed):
 
     @cached_property
     def known_digests(self) -> tuple[str, ...]:
-        """Digests of the releases in it."""
+        """Digests of the releases that it contains."""
         return (*self.digests,) or ((self._digest(),) if [*self._drawn()] else ())
 
 

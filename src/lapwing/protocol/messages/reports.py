@@ -1,4 +1,4 @@
-"""Reports that leave the devices, fixed-width records of one per person, and their file format.
+"""Reports that leave the devices: one fixed-width record per person, and their file format.
 
 The compact file (.lwr) is a header, then records in checksummed blocks::
 
@@ -14,8 +14,8 @@ The compact file (.lwr) is a header, then records in checksummed blocks::
              records  reports * bytes per report
 
 All numbers are little-endian. Blocks repeat until the end of the file. A file may be appended to.
-If a writer dies, only its last block is torn, which the checksum shows. A damaged byte costs the
-reports of its block, so blocks are written small. The blocks after it are found again.
+If a writer dies, only its last block is torn, which the checksum shows. A damaged byte loses the
+reports of its block, so blocks are kept small. The blocks after it can still be found.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _PROBED = 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reports:
-    """Batch of randomized reports of one randomizer.
+    """Batch of reports from one randomizer.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class Reports:
         Fingerprint of the randomizer that made them, 64 hex digits.
     survey : str, optional
         Fingerprint of the survey that asked for them. :meth:`lapwing.Survey.randomize` sets it. A
-        file of reports carries it, and no other survey tallies them. Default: none.
+        file of reports stores it, and no other survey tallies them. Default: none.
     standing : {"seeded"}, optional
-        That they were drawn from a seed, so they are not private. Default: None.
+        "seeded" if they were drawn from a seed, so that they are not private. Default: None.
 
     Raises
     ------
@@ -87,10 +87,10 @@ class Reports:
 
     Notes
     -----
-    **Privacy.** Every report is private on its own, with the guarantee of its randomizer. The batch
-    keeps the order of the values.
+    **Privacy.** Every report is private on its own, with the guarantee of its randomizer. The
+    batch keeps the order of the values.
 
-    **Cost.** A file takes ``width`` bytes for each report, and 8 bytes for each block of them.
+    **Cost.** A file takes ``width`` bytes for each report, and 8 bytes for each block.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class Reports:
         ArgumentError
             When the path has another ending.
         ReportError
-            When a fingerprint is not 64 hex digits, or a report has no byte.
+            When a fingerprint is not 64 hex digits, or reports have no bytes.
         """
         path = Path(path)
         if path.suffix.lower() != ".lwr":
@@ -203,15 +203,15 @@ class Reports:
         Returns
         -------
         Reports
-            Stored reports, in their order.
+            Stored reports, in order.
 
         Raises
         ------
         FormatError
-            When there is no such file, or it is of another kind or of an unknown version.
+            When there is no such file, or it is of another kind or has an unknown version.
         TornFileError
-            When a block is damaged. It is a FormatError as well. `lapwing tally --salvage` counts
-            the others.
+            When a block is damaged. It is also a FormatError. `lapwing tally --salvage` counts the
+            other blocks.
         """
         path = Path(path)
         with opening(path), path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Sums of reports: public, exact, merged with ``+`` in any order to identical bytes."""
+"""Sums of reports: public, exact, and merged with ``+`` to identical bytes in any order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Standing, checked_standing, standing_text, weakest_standing
 
 Kind = Literal["counts", "log", "release"]
-"""Counts of reports, a log of the reports themselves, or noisy answers of a curator."""
+"""Counts of reports, a log of the reports themselves, or a curator's noisy answers."""
 
 
 class Observation(Protocol):
@@ -64,7 +64,7 @@ def check_observation(observed: Any) -> None:
 
 
 class Summed:
-    """Base class of objects that add with ``+``, where ``sum`` may start from 0."""
+    """Base class of objects that are added with ``+``. ``sum`` may start from 0."""
 
     def __radd__(self, other: object) -> Self:
         """Return this, of 0 and this."""
@@ -80,23 +80,23 @@ _TWO_KINDS = (
 )
 
 MOST_IDS = 1000
-"""Files of one sum whose identifiers are kept. A sum of more has one of its own."""
+"""Most files of one sum whose identifiers are kept. A sum of more gets a single new one."""
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
 LARGEST_COUNT = 2**53 - 1
-"""The largest whole number that JSON carries exactly in every language."""
+"""The largest whole number that JSON represents exactly in every language."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally(Stored):
     """Tally, the sum of reports: a :class:`CountTally` or a :class:`TallyLog`.
 
-    Tallies of one survey add with ``+``, and ``sum`` may start from 0.
+    Tallies of one survey are added with ``+``, and ``sum`` may start from 0.
 
     See Also
     --------
-    lapwing.Survey.tally : Makes a tally of reports.
+    lapwing.Survey.tally : Makes a tally from reports.
 
     Notes
     -----
@@ -196,18 +196,18 @@ class Tally(Stored):
         Returns
         -------
         str
-            JSON text with `ids`. They are drawn at random when a tally is first saved, and say
-            nothing of its reports.
+            JSON text with `ids`. They are drawn at random when a tally is first saved, and reveal
+            nothing about its reports.
         """
         if not self.ids:
             object.__setattr__(self, "ids", frozenset([secrets.token_hex(16)]))
         return json.dumps({**self.to_document(), "ids": sorted(self.ids)}, allow_nan=False) + "\n"
 
     def save(self, path: Path | str) -> None:
-        """Write it to a file, whole or not at all, with a random identifier.
+        """Write the tally to a file, whole or not at all, with a random identifier.
 
-        A file that is a copy of another is recognized by it, however few people are in it. An
-        existing file is replaced.
+        The identifier reveals copies of a file, however few people it covers. An existing file is
+        replaced.
         """
         with replacing(Path(path).resolve()) as stream:
             stream.write(self.file_text().encode())
@@ -223,7 +223,7 @@ class Tally(Stored):
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the tally that a document holds, of either kind.
+        """Return the tally in a document, of either kind.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class Tally(Stored):
         Raises
         ------
         FormatError
-            When it is not a tally, of an unknown version or kind, or damaged.
+            When it is not a tally, has an unknown version or kind, or is damaged.
         """
         require_format(document, name="lapwing-tally", version=VERSION)
         kind: Any = TallyLog if document.get("kind") == "log" else CountTally
@@ -250,18 +250,17 @@ class CountTally(Tally):
     blocks : sequence of numpy.ndarray
         Counts of the outputs, int64 [outputs], for each block of the channel. Not negative.
     reports : sequence of int
-        Number of reports of each block.
+        Number of reports in each block.
     fingerprint : str
         Fingerprint of the randomizer whose reports were counted, 64 hex digits.
     survey : str, optional
         Fingerprint of the survey that collected them. Two surveys may share a randomizer, and their
         tallies must not be merged. Default: none.
     standing : {"seeded", "simulated"}, optional
-        That reports in it were drawn from a seed or simulated, so they are not private. Default:
+        Whether reports in it were drawn from a seed or simulated, and so are not private. Default:
         None.
     ids : frozenset of str, optional
-        Random identifiers of the files that are in it. They take no part in comparisons. Default:
-        none.
+        Random identifiers of the files that are in it. Comparisons ignore them. Default: none.
 
     Notes
     -----
@@ -393,7 +392,7 @@ class CountTally(Tally):
         Raises
         ------
         FormatError
-            When it is not a tally, of an unknown version or damaged.
+            When it is not a tally, has an unknown version or is damaged.
         """
         fingerprint, survey, ids = _opened(document, kind=cls.kind, keys={"blocks"})
         blocks, reports = document["blocks"], document["reports"]
@@ -430,7 +429,7 @@ class TallyLog(Tally):
     ----------
     runs : sequence of numpy.ndarray
         Stored reports as little-endian numbers, uint64, in one-dimensional arrays. Any order and
-        any division is allowed.
+        any division are allowed.
     width : int
         Bytes of a report, in 1..8.
     fingerprint : str
@@ -438,10 +437,9 @@ class TallyLog(Tally):
     survey : str, optional
         Fingerprint of the survey that collected them. Default: none.
     standing : {"seeded", "simulated"}, optional
-        As of :class:`CountTally`. Default: None.
+        As in :class:`CountTally`. Default: None.
     ids : frozenset of str, optional
-        Random identifiers of the files that are in it. They take no part in comparisons. Default:
-        none.
+        Random identifiers of the files that are in it. Comparisons ignore them. Default: none.
 
     Notes
     -----
@@ -450,7 +448,7 @@ class TallyLog(Tally):
     **Accuracy.** Adding is exact and associative. Shards, restarts and any order give identical
     bytes.
 
-    **Cost.** A sum takes over the runs of both tallies, and moves none of their reports. Runs are
+    **Cost.** A sum reuses the runs of both tallies, and moves none of their reports. Runs are
     joined and sorted when they are first read, so adding many batches costs one sort.
 
     Examples
@@ -518,7 +516,7 @@ class TallyLog(Tally):
 
     @property
     def reports(self) -> tuple[int]:
-        """Number of reports, of the one block."""
+        """Number of reports in the single block."""
         return (self.total,)
 
     def __add__(self, other: Tally) -> Self:
@@ -585,7 +583,7 @@ class TallyLog(Tally):
         survey : str or None
             Fingerprint of the survey, if known.
         standing : {"seeded", "simulated"}, optional
-            Of the reports. Default: None.
+            Standing of the reports. Default: None.
 
         Returns
         -------
@@ -625,7 +623,7 @@ class TallyLog(Tally):
         Raises
         ------
         FormatError
-            When it is not a log, of an unknown version or damaged.
+            When it is not a log, has an unknown version or is damaged.
         """
         fingerprint, survey, ids = _opened(document, kind=cls.kind, keys={"width", "records"})
         total, width, text = document["reports"], document["width"], document["records"]

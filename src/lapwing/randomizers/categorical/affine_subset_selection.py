@@ -1,4 +1,4 @@
-"""Affine subset selection: sets that are pairwise those of subset selection, in few bytes."""
+"""Affine subset selection: sets distributed pairwise as in subset selection, in few bytes."""
 
 from __future__ import annotations
 
@@ -258,11 +258,11 @@ class AffineReports:
 class AffineSubsetSelection(NearAndFar[CountTally]):
     """Subset selection from affine sets, with reports of 2 or 3 bytes.
 
-    Categories are elements of the finite field of q = 2^k elements, the smallest that holds them
-    all. A report is a pair (a, b) with a not 0. It names the set of the elements x for which
+    Categories are elements of the finite field of q = 2^k elements, the smallest that contains
+    them all. A report is a pair (a, b) with a not 0. It identifies the set of elements x for which
     ``a x + b``, read as a number, is below `size`. For two values these numbers are a uniformly
-    random pair of different ones. So counts of reports have the means and covariances of
-    :class:`SubsetSelection`. For 256 categories a report takes 2 bytes in place of 32.
+    random pair of different numbers. So counts of reports have the means and covariances of
+    :class:`SubsetSelection`. For 256 categories a report takes 2 bytes instead of 32.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     size : int, optional
-        Elements in a set, in 1..q-1. Default: the number of least variance.
+        Number of elements in a set, in 1..q-1. Default: the number with the least variance.
 
     See Also
     --------
@@ -279,21 +279,21 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
 
     Notes
     -----
-    **Privacy.** Of the ``(q - 1) q`` sets, ``(q - 1) size`` hold a given value. One that does has
-    probability ``(T / 2^64) / ((q - 1) size)``. Another one has probability
-    ``(1 - T / 2^64) / ((q - 1) (q - size))``. Both draws are exact, so the worst-case likelihood
-    ratio is ``T (q - size) / ((2^64 - T) size)``. T is the largest integer for which this is at
-    most a rational lower bound of ``e^epsilon``. :meth:`certificate` states the ratio. The contract
-    tests check it on the table of all reports.
+    **Privacy.** Of the ``(q - 1) q`` sets, ``(q - 1) size`` contain a given value. Each of these
+    has probability ``(T / 2^64) / ((q - 1) size)``. Each of the others has probability ``(1 - T /
+    2^64) / ((q - 1) (q - size))``. Both draws are exact, so the worst-case likelihood ratio is ``T
+    (q - size) / ((2^64 - T) size)``. T is the largest integer for which this is at most a rational
+    lower bound of ``e^epsilon``. :meth:`certificate` states the ratio. The contract tests check it
+    on the table of all reports.
 
-    **Accuracy.** That of subset selection from q categories: no randomizer is known whose variance
-    is less.
+    **Accuracy.** The variance is that of subset selection from q categories. No randomizer with
+    less variance is known.
 
     **Cost.** A report takes ``ceil(2 k / 8)`` bytes: 2 for 256 categories and 3 for 4096.
     Randomizing one takes O(1) time. Tallying takes O(reports * size) or O(q^2), whichever is less.
 
-    The design is this library's own. It rests on the affine maps of a finite field, which are
-    sharply 2-transitive. Subset selection is from [1]_.
+    The design is this library's own. It uses the affine maps of a finite field, which are sharply
+    2-transitive. Subset selection is from [1]_.
 
     References
     ----------
@@ -369,8 +369,8 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     def total_variation(self) -> Fraction:
         """Total variation distance between the reports of any two values, in [0, 1].
 
-        It is the difference between two probabilities: that a set holds the first value and not the
-        second, under either value.
+        It is the difference between two probabilities: that a set contains the first value but not
+        the second, under either value.
         """
         own = Fraction(self._threshold, WORD)
         return (own * self._far - (1 - own) * self._members) / (self._elements - 1)
@@ -388,7 +388,7 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     def channel(self) -> Channel:
         """Distribution of a report for each value: one block of subsets of fixed size.
 
-        The sets are of field elements, of which the categories are counted.
+        The sets consist of field elements, and only those that are categories are counted.
         """
         own = float(Fraction(self._threshold, WORD))
         other = (self._members - own) / (self._elements - 1)
@@ -425,12 +425,12 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
         return self._layout.codes.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one category.
+        """Return the report that these random 64-bit words produce for one category.
 
-        The first word is near when it is below T, else far. A number y is uniform below `size` if
-        near. If far, it is `size` plus a number below the rest. The factor a is 1 plus a number
-        below ``q - 1``. Then ``b = y + a x`` in the field, and the report is the code
-        ``(a - 1) q + b``. Numbers are drawn by
+        The first word is near if it is below T, and otherwise far. A number y is uniform below
+        `size` if near. If far, it is `size` plus a uniform number below ``q - size``. The factor a
+        is 1 plus a uniform number below ``q - 1``. Then ``b = y + a x`` in the field, and the
+        report is the code ``(a - 1) q + b``. Numbers are drawn by
         :func:`lapwing.privacy.sampling.randomness.scalar_below`.
         """
         check_symbol(value, self.domain.size)

@@ -1,4 +1,4 @@
-"""Labels that are asked one by one, and all others together: the design for their shares."""
+"""A few labels asked about individually and all others together: the design for their shares."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from lapwing.randomizers.mixture import COIN, Component, Mixture, whole_shares
 class AskedLabels(Mixture[CountTally]):
     """Randomized response about a few labels, and about all labels for the other people.
 
-    Public randomness draws who reports on what. Some people report which of the asked labels they
-    have, or that they have another one. The others report on all labels. Both use randomized
-    response or subset selection, whichever has less variance.
+    Public randomness determines who reports on what. Some people report which of the asked labels
+    they have, or that they have another label. The others report on all labels. Both use
+    randomized response or subset selection, whichever has less variance.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ class AskedLabels(Mixture[CountTally]):
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     labels : sequence of int, optional
         Numbers of the asked categories in the domain, from 0, increasing. At least two categories
-        must be left. Default: the first.
+        must remain. Default: the first.
     share : float, optional
-        Share of the people who report on the asked labels, in (0, 1]. With 1, nothing is known of
-        the other labels but the sum of their shares. Default: 1.
+        Share of the people who report on the asked labels, in (0, 1]. With 1, only the sum of the
+        other labels' shares is known. Default: 1.
 
     See Also
     --------
-    SubsetSelection : All labels, of which none is asked in particular.
+    SubsetSelection : All labels, none of which is singled out.
 
     Notes
     -----
@@ -49,8 +49,8 @@ class AskedLabels(Mixture[CountTally]):
     epsilon-local differential privacy. So the worst-case likelihood ratio is that of the worst
     component, which :meth:`certificate` states exactly.
 
-    **Accuracy.** With one label the error of its share is about half of that with subset selection
-    on many labels. See the tables of `benchmarks/accuracy`.
+    **Accuracy.** With one label the error of its share is about half that of subset selection on
+    many labels. See the tables of `benchmarks/accuracy`.
 
     **Cost.** A report takes one byte more than the widest component, so 2 bytes for up to 8 asked
     labels alone, and at most 4.
@@ -106,7 +106,7 @@ class AskedLabels(Mixture[CountTally]):
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:
-        """The component of the asked labels, and that of all labels where some people have it."""
+        """The component of the asked labels, and that of all labels if some people use it."""
         asked, size = tuple(self.labels), self.domain.size
         cells = set_randomizer(len(asked) + 1, self.epsilon, affine=len(asked) >= BITS)
         if self.share == 1:

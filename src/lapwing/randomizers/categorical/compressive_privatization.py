@@ -1,4 +1,4 @@
-"""Compressive privatization: reports from far fewer outputs than there are values."""
+"""Compressive privatization: reports with far fewer outputs than there are values."""
 
 from __future__ import annotations
 
@@ -170,7 +170,8 @@ def best_weight(outputs: int, epsilon: Fraction | float) -> int:
 
 
 Thresholds = dict[int, int]
-"""For each size of near sets the T with which "near" has probability T / 2^64."""
+"""For each size of high-probability output sets, the T for which "near" has probability T /
+2^64."""
 
 
 def published(sizes: Iterable[int], outputs: int, odds: Fraction) -> Thresholds:
@@ -297,11 +298,11 @@ class CompressivePrivatization(TwoLevel):
         Domain of the values, of any kind, with k bins or categories and ``k * outputs`` at most
         2^30.
     epsilon : int, float, str or Fraction
-        Privacy parameter of one report, in (0, 24], in nats. With `accept_epsilon` it is only what
-        equation 2 is built on, and is kept as :attr:`design_epsilon`.
+        Privacy parameter of one report, in (0, 24], in nats. With `accept_epsilon` it is only the
+        parameter of equation 2, and is kept as :attr:`design_epsilon`.
     outputs : int
-        Number m of outputs, in 2..k for a drawn matrix. Default (0): chosen from `sparsity`, or the
-        rows of a given matrix.
+        Number m of outputs, in 2..k for a drawn matrix. Default (0): chosen from `sparsity`, or
+        the number of rows of a given matrix.
     sparsity : int, optional
         Number s of categories that hold nearly all of the mass, in 1..m. Default: none.
     matrix : {"balanced", "rademacher", "medium"} or array_like [m, k]
@@ -311,18 +312,18 @@ class CompressivePrivatization(TwoLevel):
         for larger ones. An array is the paper's matrix A, of +1 and -1 (or 1 and 0). Default:
         "balanced".
     weight : int, optional
-        Outputs in a balanced set, in 1..m-1. Default: the number of least variance, about
-        ``m / (e^epsilon + 1)``.
+        Number of outputs in a balanced set, in 1..m-1. Default: the number with the least
+        variance, about ``m / (e^epsilon + 1)``.
     uneven : {"refuse", "banded", "scaled"}
-        Repair for sets of different sizes, with which equation 2 exceeds epsilon. With "banded" all
-        probabilities are put between two bounds. With "scaled" equation 2 is used with a smaller
-        epsilon. Default: "refuse", which raises a PrivacyError.
+        Repair for sets of different sizes, with which equation 2 exceeds epsilon. With "banded"
+        all probabilities are kept between two bounds. With "scaled" equation 2 is used with a
+        smaller epsilon. Default: "refuse", which raises a PrivacyError.
     accept_epsilon : int, float, str or Fraction, optional
-        Use equation 2 as published, and guarantee this epsilon. It must not be less than the true
-        one, which a refusal states. It becomes the attribute `epsilon`. Default: none.
+        Use equation 2 as published, and guarantee this epsilon. It must be at least the true one,
+        which a refusal states. It becomes the attribute `epsilon`. Default: none.
     seed : int
-        Seed of a drawn matrix, in 0..2^53-1. It is public and part of the survey document. Default:
-        0.
+        Seed of a drawn matrix, in 0..2^53-1. It is public, and part of the survey document.
+        Default: 0.
 
     See Also
     --------
@@ -331,22 +332,22 @@ class CompressivePrivatization(TwoLevel):
     Notes
     -----
     **Privacy.** With sets of one size the report satisfies epsilon-local differential privacy
-    exactly, for every matrix. With sizes n that differ, the published form has the worst-case
-    likelihood ratio ``e^epsilon max Z / min Z`` with ``Z = n e^epsilon + m - n``. That is up to 1.3
-    more than epsilon at epsilon 4. It is refused unless you accept it by the number, and the two
-    repairs are exact. All thresholds are integers over 2^64. :meth:`certificate` finds the worst
-    ratio over all pairs of categories and all outputs in fractions. The matrix is public and drawn
-    independently of all values.
+    exactly, for every matrix. With different sizes n, the published form has the worst-case
+    likelihood ratio ``e^epsilon max Z / min Z`` with ``Z = n e^epsilon + m - n``. That is up to
+    1.3 more than epsilon at epsilon 4. It is refused unless you accept it by stating that number.
+    The two repairs are exact. All thresholds are integers over 2^64. :meth:`certificate` finds the
+    worst ratio over all pairs of categories and all outputs, in fractions. The matrix is public
+    and drawn independently of all values.
 
     **Accuracy.** A share near 0 has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)``, as in the
-    best randomizers. To this comes the cross-talk ``sum of squared other shares / (m - 1)``, which
-    does not fall with n. Sparse recovery removes it for the categories that it finds.
+    best randomizers. Cross-talk adds ``sum of squared other shares / (m - 1)``, which does not
+    fall with n. Sparse recovery removes it for the categories that it finds.
 
     **Cost.** A report takes ``ceil(log2(m) / 8)`` bytes. A device computes one column, in O(m log
     m). The server keeps m counters, and a product with the channel takes O(m k).
 
-    The method is that of equation 2 and sections 2 to 4 of [1]_. Balanced columns, their density
-    and the repairs are this library's own (`docs/papers/compressive.md`).
+    The method is from equation 2 and sections 2 to 4 of [1]_. Balanced columns, their density and
+    the repairs are this library's own (`docs/papers/compressive.md`).
 
     References
     ----------
@@ -385,7 +386,7 @@ class CompressivePrivatization(TwoLevel):
     accept_epsilon: Annotated[Fraction, epsilon_field("accept_epsilon")] | None = None
     seed: Annotated[int, From(0, LARGEST_SEED)] = 0
     design_epsilon: Fraction = field(init=False)
-    """Epsilon of equation 2, as it was given, also where another one is guaranteed."""
+    """Epsilon of equation 2 as given, even if another one is guaranteed."""
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -543,7 +544,7 @@ class CompressivePrivatization(TwoLevel):
 
     @cached_property
     def balance(self) -> tuple[int, int]:
-        """Sizes of the smallest and of the largest high-probability output set."""
+        """Sizes of the smallest and the largest high-probability output set."""
         if self.matrix == "balanced":
             return self._near, self._near
         sizes = ones_per_column(self._packed)
@@ -551,13 +552,13 @@ class CompressivePrivatization(TwoLevel):
 
     @property
     def true_epsilon(self) -> Fraction:
-        """Least epsilon, in millionths, that the worst-case likelihood ratio is proved to keep."""
+        """Least epsilon, in millionths, that the worst likelihood ratio is proved to satisfy."""
         return least_epsilon(self.certificate().ratio)
 
     def coherence(self) -> float:
-        """Return the largest correlation of the output sets of two categories, in O(m k^2).
+        """Return the largest correlation between the output sets of two categories, in O(m k^2).
 
-        Near 1 two categories cannot be distinguished, however many people report.
+        If it is near 1, two categories cannot be distinguished, however many people report.
 
         Returns
         -------
@@ -719,10 +720,10 @@ class CompressivePrivatization(TwoLevel):
         return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one category.
+        """Return the report that these random 64-bit words produce for one category.
 
-        The first word is near when it is below the T of the set's size, else far. The next word
-        draws the offset. The column is computed from the seed and the category alone.
+        The first word is near if it is below the T of the set's size, and otherwise far. The next
+        word draws the offset. The column is computed from only the seed and the category.
         """
         check_symbol(value, self._points, what="an input")
         size = int(ones_per_column(self._columns(np.array([value])))[0])

@@ -1,4 +1,4 @@
-"""Hadamard response: a report is a row number, likely one whose sign at the true column is +1."""
+"""Hadamard response: a report is a row number, likely one with sign +1 in the true column."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def spread_in_halves(people: NDArray[np.int64], rng: np.random.Generator) -> NDA
 class HadamardResponse(TwoLevel):
     """Hadamard response (Acharya, Sun and Zhang, 2019).
 
-    A report is a row of a Hadamard matrix, more likely one in which the column of the value is +1.
-    The outputs are `blocks` times the rows of the matrix. A value has a column in one of the
-    blocks. Its high-probability outputs are the rows of that block with +1 there, half of the
+    A report is a row of a Hadamard matrix, more likely one in which the value's column is +1.
+    There are `blocks` times as many outputs as the matrix has rows. A value has a column in one of
+    the blocks. Its high-probability outputs are the rows of that block with +1 there, half of the
     block.
 
     Parameters
@@ -111,12 +111,12 @@ class HadamardResponse(TwoLevel):
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     blocks : int, optional
-        Number of blocks, a power of two and at most k. Default: the number with the least variance
-        on average, which is 1 up to epsilon = 1.343.
+        Number of blocks, a power of two that is at most k. Default: the number with the least
+        average variance, which is 1 up to epsilon = 1.343.
 
     See Also
     --------
-    lapwing.LinearHashing : Less variance, with a few bytes more for a report.
+    lapwing.LinearHashing : Less variance, with a few more bytes per report.
 
     Notes
     -----
@@ -124,18 +124,18 @@ class HadamardResponse(TwoLevel):
     the worst-case likelihood ratio is that of a two-level randomizer, which :meth:`certificate`
     states. The contract tests check it.
 
-    **Accuracy.** Take a block that a share S of all reports names. A share near zero in it has
-    variance ``S (2 B + e^epsilon - 1)^2 / (e^epsilon - 1)^2 / n`` with B blocks and n reports. One
-    block has S = 1. Blocks that hold popular categories are noisier. The variance exceeds that of
-    :class:`lapwing.LinearHashing` and of subset selection by 6% at epsilon 0.5. It exceeds them by
-    27% at 1, by 75% at 2, and by 98% at 4.
+    **Accuracy.** Suppose that a share S of all reports names a block. A category in it with a
+    share near zero has variance ``S (2 B + e^epsilon - 1)^2 / (e^epsilon - 1)^2 / n`` with B
+    blocks and n reports. One block has S = 1. Blocks that hold popular categories are noisier. The
+    variance exceeds that of :class:`lapwing.LinearHashing` and of subset selection by 6% at
+    epsilon 0.5. It exceeds them by 27% at 1, by 75% at 2, and by 98% at 4.
 
     **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes, with at most ``4 k`` outputs.
     Randomizing or tallying one takes O(1) time. Decoding, and simulating any number of people,
     takes O(k log k).
 
-    The method is that of [1]_. It differs in two points. The number of blocks minimizes the
-    variance, and categories are dealt to the blocks in turn.
+    The method is that of [1]_. It differs in two ways. The number of blocks minimizes the
+    variance, and categories are assigned to the blocks in turn.
 
     References
     ----------
@@ -209,8 +209,9 @@ class HadamardResponse(TwoLevel):
     def total_variation(self) -> Fraction | None:
         """Total variation distance between the reports of any two values, or None.
 
-        Two values of one block share half of their high-probability outputs, and values of two
-        blocks share none. So with several blocks the distance is not the same for all values.
+        Two values in one block share half of their high-probability outputs, and values in
+        different blocks share none. So with several blocks the distance is not the same for all
+        values.
         """
         if self._block_count > 1:
             return None

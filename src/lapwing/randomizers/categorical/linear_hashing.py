@@ -1,4 +1,4 @@
-"""Linear hashing: a report is a public hash of the value that a server can invert."""
+"""Linear hashing: a report has a public hash of the value, which a server can invert."""
 
 from __future__ import annotations
 
@@ -74,19 +74,19 @@ class LinearHashing(NearAndFar[TallyLog]):
     """Linear local hashing, after Bassily et al. (2017).
 
     A value is the binary number of its category. A uniformly random binary Toeplitz matrix maps it
-    to `hash_bits` parities. A report is the public matrix and a point, likely one of a fixed set of
-    points about the hash. The tally stores the reports. One Walsh-Hadamard transform scores all
-    values, so domains of billions of values can be searched entirely.
+    to `hash_bits` parities. A report is the public matrix and a point, probably one of a fixed set
+    of points around the hash. The tally stores the reports. One Walsh-Hadamard transform scores
+    all values, so a domain of billions of values can be searched completely.
 
     Parameters
     ----------
     domain : Categories or HashedStrings
-        Domain of the values, with 2 to 2^40 categories. ``Categories(number)`` holds no labels.
+        Domain of the values, with 2 to 2^40 categories. ``Categories(number)`` stores no labels.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     hash_bits : int, optional
-        Bits l of a hash, in 1..8. Decoding takes time and memory in proportion to 2^l. Default: the
-        fewest within 0.2% of the least standard deviation (3 at epsilon 2).
+        Number l of bits of a hash, in 1..8. Decoding takes time and memory proportional to 2^l.
+        Default: the fewest bits within 0.2% of the least standard deviation (3 at epsilon 2).
 
     Notes
     -----
@@ -96,9 +96,9 @@ class LinearHashing(NearAndFar[TallyLog]):
     it on every matrix of a small domain.
 
     **Accuracy.** A share near zero has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)``, the least
-    known. This holds to 0.7% up to epsilon = 5, whatever the number of values. Above, 8 bits no
-    longer suffice: the variance is 1.05 times that at 6, and 3.4 times at 8. Every value that a
-    person does not hold is supported with the same probability, exactly.
+    known. This holds to within 0.7% up to epsilon = 5, whatever the number of values. Above 5, 8
+    bits are no longer enough: the variance is 1.05 times as large at 6, and 3.4 times at 8. Every
+    value that a person does not have is supported with exactly the same probability.
 
     **Cost.** A report takes ``ceil((L + 2 l - 1) / 8)`` bytes with ``L = log2(values)``: 5 bytes
     for 2^32 values at epsilon 2. Randomizing one takes O(l) time. Decoding all 2^L values takes
@@ -170,8 +170,8 @@ class LinearHashing(NearAndFar[TallyLog]):
     def total_variation(self) -> Fraction:
         """Total variation distance between the reports of any two values, in [0, 1].
 
-        The hashes of two values differ by a uniformly random number. So their high-probability
-        points share ``near^2 / 2^l`` points on average over the matrices.
+        The hashes of two values differ by a uniformly random number. So their sets of
+        high-probability points share ``near^2 / 2^l`` points on average over the matrices.
         """
         gap = Fraction(self._threshold, WORD * self._near)
         gap -= Fraction(WORD - self._threshold, WORD * self._far)
@@ -204,12 +204,13 @@ class LinearHashing(NearAndFar[TallyLog]):
 
     @cached_property
     def channel(self) -> Channel:
-        """Distribution of a report for each value: one bit for each, whether a report supports it.
+        """Distribution of a report for each value: a bit per value, whether a report supports it.
 
         Raises
         ------
         UnsupportedChannelError
-            Above 2^24 values. Decode the stored reports with :attr:`log_channel` instead.
+            When there are more than 2^24 values. Decode the stored reports with
+            :attr:`log_channel` instead.
         """
         log_channel = self.log_channel
         return hashed_channel(
@@ -235,11 +236,12 @@ class LinearHashing(NearAndFar[TallyLog]):
         return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one category.
+        """Return the report that these random 64-bit words produce for one category.
 
-        The first word is near when it is below T, else far. The offset u is uniform below `near`,
-        or is `near` plus a number below the rest. The seed is a uniform number below 2^seed_bits.
-        The point is ``u xor hash(value)``, and the report is ``seed * 2^l + point``.
+        The first word is near if it is below T, and otherwise far. The offset u is uniform below
+        `near` if near. If far, it is `near` plus a uniform number below the rest. The seed is a
+        uniform number below 2^seed_bits. The point is ``u xor hash(value)``, and the report is
+        ``seed * 2^l + point``.
         """
         check_symbol(value, self.domain.size)
         near = next(words) < self._threshold

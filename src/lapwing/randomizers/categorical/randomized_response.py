@@ -1,4 +1,4 @@
-"""Generalized randomized response: the true category, or any other with less probability."""
+"""Generalized randomized response: the true category, or any other with lower probability."""
 
 from __future__ import annotations
 

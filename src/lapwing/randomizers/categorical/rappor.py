@@ -1,4 +1,4 @@
-"""RAPPOR: a permanent round that is drawn once, and a fresh round on top of it for every report."""
+"""RAPPOR: a permanent round drawn once, and a fresh round on top of it for every report."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ LARGEST_REPORT = 2**24
 """Most bits in a report."""
 
 MOST_EXACT = 256
-"""Reports up to which the guarantee is computed exactly. Beyond, it is that of any number."""
+"""Number of reports up to which the guarantee is computed exactly. Beyond, it is that of any
+number."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Rappor(Randomizer[CountTally]):
 
     A device flips every bit of its value's unary code once (the permanent round). It flips the bits
     of that round again for every report (the instantaneous round). One report has privacy parameter
-    `epsilon`. All reports from one permanent round together, however many, have `lifetime`.
+    `epsilon`. All reports from one permanent round together, however many, have privacy parameter
+    `lifetime`.
 
     Parameters
     ----------
@@ -73,33 +75,33 @@ class Rappor(Randomizer[CountTally]):
     probability ``K / 2^64``, the instantaneous round with ``Q / 2^64``. So one report keeps it with
     probability ``s = (K Q + (2^64 - K) (2^64 - Q)) / 2^128``, and its worst-case likelihood ratio
     is ``(s / (1 - s))^2``. Q is the largest integer for which this is at most a rational lower
-    bound of ``e^epsilon``. Any number of reports are post-processing of the permanent round. Its
+    bound of ``e^epsilon``. Any number of reports is post-processing of the permanent round. Its
     worst-case ratio is ``(K / (2^64 - K))^2``, at most ``e^lifetime``. For n reports see
     :meth:`certificate_of`.
 
-    The guarantees for several reports are about one permanent round, so about one value. A device
+    The guarantees for several reports apply to one permanent round, and so to one value. A device
     draws one round for each survey, from its first value, and keeps it when the value changes
     (:class:`lapwing.client.Device`). Then no report depends on a later value, and the lifetime
-    covers all reports of this survey. A second round, of another value, would show that the value
-    changed, and when it came back. No lifetime bounds that. For values that change, use an ordinary
-    randomizer, whose reports compose. Each survey costs a lifetime of its own.
+    covers all reports of this survey. A second round, for another value, would reveal that the
+    value changed, and when it changed back. No lifetime bounds that. For values that change, use
+    an ordinary randomizer, whose reports compose. Each survey costs a lifetime of its own.
 
-    The method `randomize` knows no devices, so it makes the first reports of new people. Used again
-    for the same people it costs epsilon again, like any other randomizer.
+    The method `randomize` does not know devices, so it makes the first reports of new people. If
+    you use it again for the same people, it costs epsilon again, like any other randomizer.
 
-    The contract tests check the distribution of one report. Further tests enumerate that of
-    several, and all histories of a device.
+    The contract tests check the distribution of one report. Further tests enumerate the
+    distribution of several reports, and all histories of a device.
 
     **Accuracy.** One report is as accurate as unary encoding with the same epsilon. An unbiased
     share near 0 has variance ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``. Further reports of the
-    same people average out the noise of the instantaneous round only.
+    same people average out only the noise of the instantaneous round.
 
     **Cost.** A report takes ``ceil(k / 8)`` bytes. Randomizing or tallying one takes O(k) time.
 
     The method is the basic RAPPOR of sections 2 and 3.1 of [1]_, with one bit for each category and
-    no Bloom filter. It differs in that the flips are symmetric and follow from the two privacy
-    parameters. In the paper's notation ``f = 2 (1 - K / 2^64)``, ``q = Q / 2^64`` and
-    ``p = 1 - q``.
+    no Bloom filter. Unlike there, the flips are symmetric and follow from the two privacy
+    parameters. In the paper's notation ``f = 2 (1 - K / 2^64)``, ``q = Q / 2^64`` and ``p = 1 -
+    q``.
 
     References
     ----------
@@ -186,7 +188,7 @@ class Rappor(Randomizer[CountTally]):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """Privacy guarantee of one report, pure epsilon in the local model, and of a lifetime."""
+        """Privacy guarantee of one report (pure epsilon in the local model), and of a lifetime."""
         return replace(local_guarantee(self.epsilon), lifetime=self._total)
 
     @cached_property
@@ -200,7 +202,7 @@ class Rappor(Randomizer[CountTally]):
         return Certificate(self.epsilon, (self._bit_kept / (1 - self._bit_kept)) ** 2)
 
     def certificate_of(self, reports: int | None = None) -> Certificate:
-        """Return the exact worst-case likelihood ratio of several reports of one permanent round.
+        """Return the exact worst likelihood ratio of several reports from one permanent round.
 
         Parameters
         ----------
@@ -216,9 +218,9 @@ class Rappor(Randomizer[CountTally]):
         Notes
         -----
         Given the permanent bit, the reports of a bit are independent. Their likelihood depends on
-        how many are ones, and its ratio grows with that number. So the worst case is n ones of the
-        first value's bit and n zeros of the second value's bit. Both have the ratio
-        ``(K Q^n + L R^n) / (L Q^n + K R^n)`` with ``L = 2^64 - K`` and ``R = 2^64 - Q``.
+        the number of ones, and its ratio grows with that number. So the worst case is n ones of
+        the first value's bit and n zeros of the second value's bit. Both have the ratio ``(K Q^n +
+        L R^n) / (L Q^n + K R^n)`` with ``L = 2^64 - K`` and ``R = 2^64 - Q``.
         """
         keep, again = self._keep_and_repeat
         lost, changed = WORD - keep, WORD - again
@@ -230,16 +232,16 @@ class Rappor(Randomizer[CountTally]):
         return Certificate(min(reports * self.epsilon, self._total), one**2)
 
     def epsilon_of(self, reports: int | None = None) -> Fraction:
-        """Return an epsilon that so many reports are proved to keep.
+        """Return an epsilon that this many reports are proved to satisfy.
 
-        The smallest such epsilon, rounded up to a multiple of 1e-6. Where the stated
-        privacy parameter lies between two multiples and is proved, it is that parameter. So it
-        never exceeds the lifetime, nor falls with the number of reports.
+        It is the smallest such epsilon, rounded up to a multiple of 1e-6. If the stated privacy
+        parameter lies between two multiples and is proved, it is that parameter. So it never
+        exceeds the lifetime, and never decreases with the number of reports.
 
         Parameters
         ----------
         reports : int, optional
-            Number of reports of one permanent round, at least 1. Default: any number.
+            Number of reports from one permanent round, at least 1. Default: any number.
 
         Returns
         -------
@@ -253,7 +255,7 @@ class Rappor(Randomizer[CountTally]):
         return min(least, certificate.epsilon) if certificate.holds else least
 
     def charge(self, reports: int = 1, *, after: int = 0) -> Guarantee | None:
-        """Return the privacy cost to charge for further reports of one permanent round.
+        """Return the privacy cost to charge for further reports from one permanent round.
 
         Parameters
         ----------
@@ -301,7 +303,7 @@ class Rappor(Randomizer[CountTally]):
             Value of the domain.
         rng : RandomSource, optional
             Source of random numbers. Default: the secure source of the operating system. A seeded
-            one is for tests only, because the bytes do not say that a seed drew them.
+            one is for tests only, because the bytes do not show that they came from a seed.
 
         Returns
         -------
@@ -341,7 +343,7 @@ class Rappor(Randomizer[CountTally]):
         survey : str, optional
             Fingerprint of the survey that asks, :attr:`lapwing.Survey.fingerprint`. Default: none.
         rng : RandomSource, optional
-            Source of random numbers of the instantaneous round. Default: the secure source of the
+            Source of random numbers for the instantaneous round. Default: the secure source of the
             operating system.
 
         Returns
@@ -377,17 +379,17 @@ class Rappor(Randomizer[CountTally]):
         )
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the first report that these random 64-bit words make of one category.
+        """Return the first report that these random 64-bit words produce for one category.
 
-        One word for each category, in order, decides whether the permanent round keeps its bit. It
-        does when the word is below the first threshold. Then one word for each decides whether the
-        instantaneous round keeps that bit.
+        One word for each category, in order, determines whether the permanent round keeps its bit.
+        It does if the word is below the first threshold. Then one word for each category
+        determines whether the instantaneous round keeps that bit.
         """
         check_symbol(value, self.domain.size)
         return self._instantaneous(self._permanent(value, words), words)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return the first report of as many new people, who store nothing.
+        """Return the first reports of new people, one for each value, who store nothing.
 
         It is for simulation, and for surveys that ask once. A device that will be asked again keeps
         a :meth:`permanent_round`.

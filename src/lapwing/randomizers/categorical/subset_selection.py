@@ -1,4 +1,4 @@
-"""Subset selection: a report is a set of categories that likely holds the true one."""
+"""Subset selection: a report is a set of categories that probably contains the true one."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
 class SubsetSelection(NearAndFar[CountTally]):
     """Subset selection (Ye and Barg, 2018).
 
-    A report is a random set of `size` of the k categories. It holds the true category more often
-    than any other.
+    A report is a random set of `size` of the k categories. It contains the true category more
+    often than any other.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ class SubsetSelection(NearAndFar[CountTally]):
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     size : int, optional
-        Categories in a set, in 1..k-1. Default: the size of least variance, a whole number next to
-        ``k / (e^epsilon + 1)``. Size 1 is generalized randomized response.
+        Number of categories in a set, in 1..k-1. Default: the size with the least variance, a
+        whole number next to ``k / (e^epsilon + 1)``. Size 1 is generalized randomized response.
 
     See Also
     --------
@@ -84,14 +84,14 @@ class SubsetSelection(NearAndFar[CountTally]):
 
     Notes
     -----
-    **Privacy.** A set that holds the value has probability ``(T / 2^64) / C(k-1, size-1)``. One
+    **Privacy.** A set that contains the value has probability ``(T / 2^64) / C(k-1, size-1)``. One
     that does not has probability ``(1 - T / 2^64) / C(k-1, size)``. Both draws are exact, so the
     worst-case likelihood ratio is ``T (k - size) / ((2^64 - T) size)``. T is the largest integer
     for which this ratio is at most a rational lower bound of ``e^epsilon``. The contract tests
     check it on the table of all sets.
 
-    **Accuracy.** No randomizer is known whose variance is less, for any k and epsilon. Unary
-    encoding comes within 1 / k of it.
+    **Accuracy.** No randomizer with less variance is known, for any k and epsilon. Unary encoding
+    comes within 1 / k of it.
 
     **Cost.** A report takes ``ceil(k / 8)`` bytes. Randomizing or tallying one takes O(k) bit
     operations, 64 at a time, and O(sqrt(k)) single draws.
@@ -162,8 +162,8 @@ class SubsetSelection(NearAndFar[CountTally]):
     def total_variation(self) -> Fraction:
         """Total variation distance between the reports of any two values, in [0, 1].
 
-        It is the difference between two probabilities: that a set holds the first value and not the
-        second, under either value.
+        It is the difference between two probabilities: that a set contains the first value but not
+        the second, under either value.
         """
         own = Fraction(self._threshold, WORD)
         others = self.domain.size - 1
@@ -192,12 +192,12 @@ class SubsetSelection(NearAndFar[CountTally]):
         return self._layout.make(points, fill)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one category.
+        """Return the report that these random 64-bit words produce for one category.
 
-        The first word decides whether the set holds the true category: it does when the word is
-        below T. Then every other category s is considered in order. It is in the set when a uniform
-        number is below the number of places left. The number is drawn below the count of categories
-        not yet seen, by :func:`lapwing.privacy.sampling.randomness.scalar_below`.
+        The first word determines whether the set contains the true category: it does if the word
+        is below T. Then every other category s is considered in order. It is in the set if a
+        uniform number is below the number of places left. The number is drawn below the count of
+        categories not yet seen, by :func:`lapwing.privacy.sampling.randomness.scalar_below`.
         """
         check_symbol(value, self.domain.size)
         near = next(words) < self._threshold

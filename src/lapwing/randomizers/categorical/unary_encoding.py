@@ -127,8 +127,8 @@ class UnaryEncoding(Randomizer[CountTally]):
     def total_variation(self) -> Fraction:
         """Total variation distance between the reports of any two values, in [0, 1].
 
-        Reports with the first value's bit set and the second's not have probability ``p (1 - q)``
-        under the first value, and ``q (1 - p)`` under the second.
+        Reports in which the first value's bit is set and the second's is not have probability ``p
+        (1 - q)`` under the first value, and ``q (1 - p)`` under the second.
         """
         own, other = self._own_and_other
         return Fraction(own - other, WORD)
@@ -157,10 +157,10 @@ class UnaryEncoding(Randomizer[CountTally]):
         return self._layout.make(points, fill)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random 64-bit words make of one category.
+        """Return the report that these random 64-bit words produce for one category.
 
-        Bit s is 1 when word s is below a threshold. The true category has one threshold, and all
-        others have another one.
+        Bit s is 1 if word s is below a threshold. The true category has one threshold, and all
+        others share another.
         """
         check_symbol(value, self.domain.size)
         own, other = self._own_and_other

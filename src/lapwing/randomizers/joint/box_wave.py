@@ -1,4 +1,4 @@
-"""Square wave over pairs: report a box of cells, more likely one that holds the own pair."""
+"""Square wave over pairs: report a box of cells, more likely one that contains your pair."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lapwing.randomizers.joint.axis_windows import AxisWindows, axis_windows
 from lapwing.randomizers.two_level import TwoLevel
 
 Widths = tuple[int | None, int | None]
-"""Bins or labels in a window of each axis. None where the axis is not asked about."""
+"""Number of bins or labels in a window of each axis. None if the axis is not asked about."""
 
 
 def require_product(domain: Any) -> Product:
@@ -45,9 +45,9 @@ ProductField = Annotated[Product, Read(require_product)]
 class BoxWave(TwoLevel):
     """Square-wave mechanism for pairs, after Li et al. (2020).
 
-    A report is a box of cells, more likely one that holds the pair. On an ordered axis the boxes
-    are windows of neighboring bins. On an axis of labels they are sets of labels. An axis that is
-    left out makes the box a strip.
+    A report is a box of cells, more likely one that contains the pair. On an ordered axis the
+    boxes are windows of neighboring bins. On an axis of labels they are sets of labels. An axis
+    that is left out makes the box a strip.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class BoxWave(TwoLevel):
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     widths : pair of int or None
-        Bins in a window, or labels in a set, on each axis, at least 1. None leaves an axis out. At
-        least one is a number.
+        Number of bins in a window, or of labels in a set, on each axis, at least 1. None leaves an
+        axis out. At least one must be a number.
 
     See Also
     --------
@@ -65,17 +65,18 @@ class BoxWave(TwoLevel):
 
     Notes
     -----
-    Let ``a`` outputs of the first axis see the bin there, and ``b`` of the second. A report is one
-    of these ``a b`` pairs of outputs with probability T / 2^64, else any other pair. On a line
-    windows reach over both ends, so d bins have ``d + a - 1`` outputs. On a circle they wrap.
-    Values outside the range and missing values have outputs of their own, as many as a window has.
+    Let ``a`` outputs of the first axis cover the value's bin there, and ``b`` of the second. A
+    report is one of these ``a b`` pairs of outputs with probability T / 2^64, and otherwise any
+    other pair. On a line windows extend beyond both ends, so d bins have ``d + a - 1`` outputs. On
+    a circle they wrap. Values outside the range and missing values have separate outputs, as many
+    as a window has.
 
-    **Privacy.** A report satisfies pure epsilon-local differential privacy. Every pair is seen by
-    the same number of outputs, so an output is at most ``e^epsilon`` times as likely as for any
+    **Privacy.** A report satisfies pure epsilon-local differential privacy. Every pair is covered
+    by the same number of outputs, so an output is at most ``e^epsilon`` times as likely as for any
     other pair. The tests check it on all pairs of small axes.
 
-    **Accuracy.** A single box loses the frequencies of which its sides are multiples. A mixture of
-    boxes of several shapes does not.
+    **Accuracy.** A single box loses the frequencies whose wavelengths divide its sides. A mixture
+    of boxes of several shapes does not.
 
     **Cost.** A report takes two bytes up to 65,536 outputs, and three up to 2^24.
 

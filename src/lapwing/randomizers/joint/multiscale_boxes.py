@@ -1,8 +1,8 @@
 """A mixture of boxes, strips and subsets of blocks: the default for pairs of two attributes.
 
-A single box loses the frequencies of which its sides are multiples, and boxes of other shapes keep
-them. Strips and subsets of rows measure one attribute alone. At a small epsilon that is most of
-what can be learned of a pair, and it finds the values that many people hold.
+A single box loses the frequencies whose wavelengths divide its sides, and boxes of other shapes
+keep them. Strips and subsets of rows measure one attribute alone. At a small epsilon that is most
+of what can be learned about a pair, and it finds the values that many people have.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from lapwing.randomizers.joint.hybrid_grid_sizes import block_sizes
 from lapwing.randomizers.mixture import COIN, Component, Mixture, component_groups
 
 Sizes = tuple[int | None, int | None]
-"""Bins or labels on each axis. None where the axis is not asked about."""
+"""Number of bins or labels on each axis. None if the axis is not asked about."""
 
 Part = tuple[str, Sizes, float]
 """("box", sizes of the box, share) or ("blocks", sizes of a block, share)."""
 
 Relative = tuple[str, float | None, float | None, float]
-"""A part of a default mixture: the kind, two sizes in 64ths of an axis, and the share."""
+"""A component of a default mixture: the kind, two sizes in 64ths of an axis, and the share."""
 
 _COARSE: tuple[Relative, ...] = (
     ("box", 21, None, 0.32),
@@ -80,13 +80,13 @@ ORDERED: dict[float, tuple[Relative, ...]] = {
         ("blocks", 0, None, 0.17),
     ),
 }
-"""Default mixtures of two ordered axes by epsilon."""
+"""Default mixtures for two ordered axes, by epsilon."""
 # Every part is there in both orders, at half its share. Sizes are 64ths of the axis, rounded, at
 # least one bin. 0 is one bin. They minimize the worst exact risk over made-up tables: see the page
 # of the mathematics of pairs.
 
 MANY = 150_000
-"""People from which on, at epsilon 1, finer blocks have less error than :data:`ORDERED`."""
+"""Number of people from which, at epsilon 1, finer blocks have less error than :data:`ORDERED`."""
 # At other epsilons it is as many as have the same epsilon squared times people.
 
 FINER: dict[float, tuple[Relative, ...]] = {
@@ -98,7 +98,7 @@ FINER: dict[float, tuple[Relative, ...]] = {
         ("blocks", 8, 8, 0.17),
     ),
 }
-"""Rows of :data:`ORDERED` that are replaced where there are many people."""
+"""Replacements for rows of :data:`ORDERED` when there are many people."""
 
 LABELLED: dict[float, tuple[Relative, ...]] = {
     1.0: (
@@ -113,7 +113,7 @@ LABELLED: dict[float, tuple[Relative, ...]] = {
         ("blocks", 0, 0, 0.13),
     ),
 }
-"""Default mixtures of labels (first size) and an ordered axis (second size) by epsilon."""
+"""Default mixtures for labels (first size) and an ordered axis (second size), by epsilon."""
 # A set of labels has half of them, at most four.
 
 _LEAST = 0.01
@@ -221,11 +221,11 @@ class MultiscaleBoxes(Mixture[CountTally]):
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     components : sequence of (kind, sizes, share), optional
         Mixture components, whose shares are positive and are divided by their sum. The kind
-        ``"box"`` has windows of a and b bins, or sets of so many labels:
-        ``("box", (a, b), share)``. The kind ``"blocks"`` is subset selection on blocks of a times b
-        neighboring cells. None in place of a size leaves the axis out. Default: a table by epsilon.
-        For many people :func:`lapwing.recommend` has finer blocks. The document of a survey lists
-        the components, so a better table never changes a survey.
+        ``"box"`` has windows of a and b bins, or sets of a or b labels: ``("box", (a, b),
+        share)``. The kind ``"blocks"`` is subset selection on blocks of a times b neighboring
+        cells. None in place of a size leaves the axis out. Default: from a table by epsilon. For
+        many people :func:`lapwing.recommend` chooses finer blocks. The document of a survey lists
+        the components, so a later, better table never changes a survey.
 
     See Also
     --------
@@ -237,7 +237,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
     epsilon-local differential privacy. So the worst-case likelihood ratio is that of the worst
     component, which :meth:`certificate` states. The tests check it on all pairs of 5 x 4 bins.
 
-    **Accuracy.** See the page on pairs of the benchmarks.
+    **Accuracy.** See the benchmark page on pairs.
 
     **Cost.** A report takes one byte more than the widest component: 3 to 4 bytes for 64 x 64
     cells.
@@ -245,7 +245,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
     The mixture is this library's own design. Its components are the square wave [1]_ and subset
     selection [2]_.
 
-    :meth:`hybrid_grids` has the reports of HDG [3]_, to compare with.
+    :meth:`hybrid_grids` makes the reports of HDG [3]_, for comparison.
 
     References
     ----------
@@ -293,7 +293,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
 
     @classmethod
     def hybrid_grids(cls, domain: Product, epsilon: ExactNumber, *, users: int) -> Self:
-        """Return the reports of HDG: each of three grids is asked of a third of the people.
+        """Return the randomizer of HDG: each of three grids is used by a third of the people.
 
         Parameters
         ----------
@@ -302,13 +302,13 @@ class MultiscaleBoxes(Mixture[CountTally]):
         epsilon : int, float, str or Fraction
             Privacy parameter of one report, in (0, 24], in nats.
         users : int
-            Expected number of people, at least 1. The sizes of the grids follow from it and
-            epsilon, by the paper's guideline.
+            Expected number of people, at least 1. The sizes of the grids follow from this number
+            and epsilon, by the paper's guideline.
 
         Returns
         -------
         MultiscaleBoxes
-            Blocks of the first attribute, of the second one, and of both. Decode the reports with
+            Blocks of the first attribute, of the second, and of both. Decode the reports with
             HDG's own decoder, or with the default one.
 
         Raises

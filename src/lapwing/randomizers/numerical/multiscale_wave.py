@@ -1,7 +1,7 @@
-"""A mixture of square waves of several widths, with a few people on subsets of fine bins.
+"""A mixture of square waves of several widths, with a few people reporting subsets of fine bins.
 
 A single wave loses the frequencies at which its spectrum is zero. Waves of other widths keep them.
-Subset selection on fine bins supplies features that are narrower than every wave.
+Subset selection on fine bins captures features that are narrower than every wave.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ OwnCells = tuple[str, tuple[int, ...], float]
 """("cells", first bin of each cell, share)."""
 
 WHOLE = 256
-"""In a table, subsets of this many cells stand for the finest, however many bins there are."""
+"""In a table, subsets of this many cells represent the finest ones, however many bins there
+are."""
 
 FINE = 0.25
-"""Part of their share that goes to single bins, on more bins."""
+"""Fraction of their share that goes to single bins, on more bins."""
 # A subset tells of each of its cells equally much however many there are, so one of single bins
 # tells of :data:`WHOLE` cells little, and it is these that a column is made of, but only single
 # bins find a heavy value. By Bayes risk a quarter costs 1 to 2% at the edges of the cells up to
@@ -134,21 +135,21 @@ class MultiscaleWave(Mixture[CountTally]):
     ----------
     domain : Interval or Integers
         Domain of the values, with at least 8 bins. On a circular interval the waves do not wrap.
-        The ends serve as reference points, and the decoder knows that they touch.
+        The ends serve as reference points, and the decoder treats them as touching.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     components : sequence of (kind, size, share), optional
         Mixture components, whose shares are positive and are divided by their sum.
 
         Component ``("wave", c, share)`` is a square wave whose width is c times that of
-        :class:`SquareWave`. Component ``("subset", cells, share)`` is subset selection on so many
-        equal groups of bins, with the set sent as bits. The kind ``"affine"`` is the same with
-        affine sets, sent in 2 or 3 bytes. Component ``("cells", starts, share)`` has cells of your
-        own, each given by its first bin: ``[0, 51]`` are bins 0 to 50 and the others. It is
+        :class:`SquareWave`. Component ``("subset", cells, share)`` is subset selection on that
+        many equal groups of bins, with the set sent as bits. The kind ``"affine"`` is the same
+        with affine sets, sent in 2 or 3 bytes. Component ``("cells", starts, share)`` has your own
+        cells, each given by its first bin: ``[0, 51]`` means bins 0 to 50, and the rest. It uses
         randomized response or subset selection, whichever has less variance.
 
-        Default: a table by epsilon. The document of a survey lists them, so a better table never
-        changes a survey.
+        Default: from a table by epsilon. The document of a survey lists them, so a later, better
+        table never changes a survey.
 
     See Also
     --------
@@ -161,11 +162,11 @@ class MultiscaleWave(Mixture[CountTally]):
     epsilon-local differential privacy. So the worst-case likelihood ratio is that of the worst
     component, which :meth:`certificate` states exactly.
 
-    **Accuracy.** Against one square wave it halves the error on columns with point masses, and is
-    no worse on smooth ones. See the tables of `benchmarks/accuracy`.
+    **Accuracy.** Compared with one square wave it halves the error on columns with point masses,
+    and is no worse on smooth ones. See the tables of `benchmarks/accuracy`.
 
-    **Cost.** A report takes one byte more than the widest component. With the default mixture these
-    are 3 bytes up to 256 bins, 4 bytes up to 4096, and 5 bytes beyond.
+    **Cost.** A report takes one byte more than the widest component. With the default mixture that
+    is 3 bytes up to 256 bins, 4 bytes up to 4096, and 5 bytes beyond.
 
     The mixture is this library's own design (`docs/papers/index.md`). Its components are the square
     wave [1]_ and subset selection [2]_.

@@ -1,8 +1,7 @@
-"""The piecewise mechanism: a report near the value, or anywhere, for the mean of an attribute.
+"""The piecewise mechanism for the mean of an attribute: a report near the value, or elsewhere.
 
 A square wave or a mixture estimates the mean about as well, together with the whole distribution.
-Use this one to compare with it. For the variance see
-:mod:`lapwing.papers.baselines.two_rounds`.
+Use this one for comparison. For the variance see :mod:`lapwing.papers.baselines.two_rounds`.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ from lapwing.randomizers.window_counts import spread_in_windows
 class Piecewise(TwoLevel):
     """Piecewise mechanism for the mean of a number (Wang et al., 2019).
 
-    A report is a point of a longer grid. It lies with higher probability in a window at the value:
-    the outputs ``x .. x + near - 1`` of ``points + near - 1``. This is a square wave, but narrower
+    A report is a point of a longer grid. It is more likely to lie in a window at the value: the
+    outputs ``x .. x + near - 1`` of ``points + near - 1``. This is a square wave, but narrower
     (about ``e^(-epsilon/2)`` of the domain). So the mean of the reports, shifted and scaled, has
     little variance.
 
     Parameters
     ----------
     domain : Interval or Integers
-        Domain of the values, evenly spaced, with at least 2 bins. An interval's bins stand for
-        their middles.
+        Domain of the values, evenly spaced, with at least 2 bins. An interval's bins are
+        represented by their middles.
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
 
@@ -60,15 +59,15 @@ class Piecewise(TwoLevel):
     states the exact worst-case likelihood ratio.
 
     **Accuracy.** The mean is unbiased. On a fine grid, with values v in [-1, 1] and
-    ``c = e^(epsilon/2)``, one report has variance ``v^2 / (c - 1) + (c + 3) / (3 (c - 1)^2)``. This
-    is less than that of stochastic rounding for large epsilon, and more for small.
+    ``c = e^(epsilon/2)``, one report has variance ``v^2 / (c - 1) + (c + 3) / (3 (c - 1)^2)``.
+    This is less than that of stochastic rounding for large epsilon, and more for small epsilon.
 
     **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes. Randomizing or tallying one takes
     O(1) time.
 
-    The method is that of [1]_, as section 2.2 of [2]_ describes it. It differs in that it works on
-    a grid, with the window rounded to whole points. The rescaling uses the true probabilities, so
-    it is unbiased for any window.
+    The method is that of [1]_, as section 2.2 of [2]_ describes it. Unlike there, it works on a
+    grid, with the window rounded to whole points. The rescaling uses the true probabilities, so it
+    is unbiased for any window.
 
     References
     ----------
@@ -141,13 +140,13 @@ class Piecewise(TwoLevel):
         MismatchError
             When another randomizer made the tally.
         TallyError
-            When the tally holds fewer than 2 reports.
+            When the tally has fewer than 2 reports.
 
         Notes
         -----
-        Counted from the middles of both grids, the report of a value x is ``near (p - q) x`` on
-        average. All outputs together average to zero, so those outside the window average to minus
-        what the window has.
+        Measured from the middles of both grids, the report of a value x is ``near (p - q) x`` on
+        average. All outputs sum to zero, so those outside the window sum to minus the sum of the
+        window.
         """
         first, step = grid_points(self.domain)
         inside, outside = self._probabilities

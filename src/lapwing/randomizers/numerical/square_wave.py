@@ -1,4 +1,4 @@
-"""The square wave: a report is a point near the value, more likely than any point far from it."""
+"""The square wave: a report is more likely to be a point near the value than one far from it."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def half_window(points: int, width: float, *, circular: bool, coprime: bool) -> 
 class SquareWave(TwoLevel):
     """Square-wave mechanism for numerical values (Li et al., 2020).
 
-    The value is put on a grid. A report is a point of a longer grid. It lies with higher
-    probability in the window of outputs centered on the value. The output grid is longer by half a
-    window at both ends. On a circular interval the window wraps and there are no ends.
+    The value is rounded to a grid. A report is a point of a longer grid. It is more likely to lie
+    in the window of outputs centered on the value. The output grid is longer by half a window at
+    each end. On a circular interval the window wraps and there are no ends.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ class SquareWave(TwoLevel):
     epsilon : int, float, str or Fraction
         Privacy parameter of one report, in (0, 24], in nats. The field holds an exact Fraction.
     width : float, optional
-        Half-width b of the wave as a part of the domain's length, in [0, 1]. Default: the width
-        that maximizes a bound on the mutual information of value and report, see
+        Half-width b of the wave as a fraction of the domain's length, in [0, 1]. Default: the
+        width that maximizes a bound on the mutual information between value and report, see
         :attr:`half_width`.
     grid : int, optional
-        Points of the grid on which values are randomized, a multiple of the interval's bins. A
-        finer grid can be decoded at any of its divisors: ``survey.decode(tally, bins=...)``.
-        Default: the bins of the domain.
+        Number of points of the grid on which values are randomized, a multiple of the interval's
+        bins. A finer grid can be decoded at any of its divisors: ``survey.decode(tally,
+        bins=...)``. Default: the bins of the domain.
 
     See Also
     --------
@@ -118,22 +118,23 @@ class SquareWave(TwoLevel):
     -----
     **Privacy.** A report satisfies pure epsilon-local differential privacy. The window is
     ``e^epsilon`` times as likely as the rest, rounded down to a multiple of 2^-64.
-    :meth:`certificate` states the exact worst-case likelihood ratio. Values are put on a grid
-    before they are randomized, as the paper's "bucketize before randomize". The low bits of a float
+    :meth:`certificate` states the exact worst-case likelihood ratio. Values are rounded to a grid
+    before they are randomized, the paper's "bucketize before randomize". The low bits of a float
     would reveal the value, so no float leaves a device.
 
     **Accuracy.** There is no closed form. See `docs/papers/square-wave.md` and the benchmarks. The
-    outputs of two values at distance D have Wasserstein distance ``(1 - (2 b + 1) q) D``, the most
-    of all wave shapes. As the grid gets finer, the distribution of a report tends to that of the
-    continuous wave.
+    outputs of two values at distance D have Wasserstein distance ``(1 - (2 b + 1) q) D``, the
+    largest of all wave shapes. As the grid gets finer, the distribution of a report tends to that
+    of the continuous wave.
 
     **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes, 2 at 1024 bins. Randomizing or
     tallying one takes O(1) time. A product with the channel takes O(outputs), and O(outputs log
     outputs) on a circle.
 
-    The method is that of [1]_, sections 5.2 to 5.4, with a half-window of ``floor(b d)`` points. It
-    differs on a circle, where the width is our own derivation. There a window whose length shares a
-    divisor with the number of points is made narrower. Otherwise the channel could not be inverted.
+    The method is that of [1]_, sections 5.2 to 5.4, with a half-window of ``floor(b d)`` points.
+    It differs on a circle, where the width is this library's own derivation. There a window whose
+    length shares a divisor with the number of points is made narrower, because otherwise the
+    channel could not be inverted.
 
     References
     ----------
@@ -208,9 +209,9 @@ class SquareWave(TwoLevel):
 
     @property
     def half_width(self) -> float:
-        """Half-width b of the wave: `width`, or the chosen one where `width` was left out.
+        """Half-width b of the wave: `width`, or the default if `width` was left out.
 
-        The window has ``2 floor(b d) + 1`` of the d grid points, and fewer on some circles.
+        The window has ``2 floor(b d) + 1`` of the d grid points, or fewer on some circles.
         """
         if self.width is not None:
             return self.width
