@@ -254,8 +254,8 @@ class CountTally(Tally):
     fingerprint : str
         Fingerprint of the randomizer whose reports were counted, 64 hex digits.
     survey : str, optional
-        Fingerprint of the survey that collected them. Two surveys may share a randomizer, and their
-        tallies must not be merged. Default: none.
+        Fingerprint of the survey that collected them. Even if two surveys share a randomizer,
+        their tallies must not be merged. Default: none.
     standing : {"seeded", "simulated"}, optional
         Whether reports in it were drawn from a seed or simulated, and so are not private. Default:
         None.
