@@ -272,7 +272,7 @@ class MissingExtraError(LapwingError, ImportError):
     def __init__(self, package: str, *, extra: str) -> None:
         super().__init__(
             f"this needs the package {package}, which is not installed. In a checkout of "
-            f"lapwing, run:  {INSTALL.format(extra)}"
+            f"lapwing, run: {INSTALL.format(extra)}"
         )
         self.package = package
         self.extra = extra

@@ -66,7 +66,7 @@ def test_no_other_result_says_so(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", EXACT_RESULTS)
 def test_a_file_of_exact_values_is_asked_for(name: str, tmp_path: Path) -> None:
     result, path = EXACT_RESULTS[name], tmp_path / "x.json"
-    with pytest.raises(PrivacyError, match=r"exact values, not private: pass exact=True"):
+    with pytest.raises(PrivacyError, match=r"exact values, not private. Pass exact=True"):
         result.save(path)
     assert not path.exists()
     result.save(path, exact=True)
