@@ -70,7 +70,7 @@ def test_labels_dates_and_circles() -> None:
     assert (answer.value, answer.low, answer.note) == (0.75, None, "exact values have no error")
     assert labels.answer(Curve()).value.tolist() == [0.25, 0.75]
     for question in (Mean(), Quantile(0.5), Histogram(bins=2), Share(above=1)):
-        with pytest.raises(ArgumentError, match=r"For labels (ask|use) Share"):
+        with pytest.raises(ArgumentError, match=r"For labels,? (ask|use) Share"):
             labels.answer(question)
     days = lw.Interval("2026-01-01", "2026-01-05", bins=4, unit="date")
     dates = lw.Distribution.of_counts([1, 1, 1, 1], days)

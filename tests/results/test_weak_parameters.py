@@ -73,7 +73,7 @@ def test_plans_and_bounds_warn_as_releases_do() -> None:
     (said,) = said_of(lambda: lw.private_bounds(np.arange(100.0), **bounds))
     assert "n = 100 people" in said
     (said,) = said_of(lambda: lw.recommend(AGES, epsilon=5, users=10_000))
-    assert "An observer of one report" in said
+    assert "Someone who sees one report" in said
     assert not said_of(lambda: lw.recommend(AGES, epsilon=4, users=10_000))
 
 

@@ -42,6 +42,7 @@ RANDOM: dict[str, Any] = {
     "local-hashing": lw.papers.baselines.LocalHashing(COLORS, epsilon=1),
     "linear-hashing": lw.LinearHashing(lw.Categories(2**20), epsilon=1),
     "prefix-hashing": lw.papers.baselines.PrefixHashing(lw.Categories(2**20), epsilon=1),
+    "asked-labels": lw.randomizers.AskedLabels(lw.Categories(5), epsilon=1, labels=[1]),
     "box-wave": lw.randomizers.BoxWave(PAIRS, epsilon=1, widths=(2, 2)),
     "multiscale-boxes": lw.randomizers.MultiscaleBoxes(PAIRS, epsilon=1),
 }
@@ -63,7 +64,7 @@ def test_a_seed_is_no_source_of_random_words(name: str, rng: Any) -> None:
 @each("what", [[1.0], np.ones(3), TALLY, None], ids=lambda x: type(x).__name__)
 @each("name", list(RANDOM))
 def test_what_is_tallied_are_reports(name: str, what: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"^tally needs Reports, got .*Randomize values"):
+    with pytest.raises(ArgumentError, match=r"^tally needs Reports, got .*Randomize the values"):
         RANDOM[name].tally(what)
 
 

@@ -118,8 +118,9 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
     """Return what a distribution or a list of heavy hitters says, as :func:`answer_of`."""
     if result._kind == "heavy-hitters":
         return _heavy_hitters(result, request)
+    reason = reason_of(result)  # first, so that no method warns of what the answer says
     answer = _numbers if result.domain.ordered else _labels
-    return without_numbers(answer(result, request), reason_of(result))
+    return without_numbers(answer(result, request), reason)
 
 
 def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
