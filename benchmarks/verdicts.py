@@ -40,10 +40,10 @@ from scipy import special
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 MOSTLY = "mostly holds"
-IN_SOME = "contradicted in some"
+IN_SOME = "contradicted in some readings"
 NOT_MEASURED = "not measured"
 VERDICTS = (HOLDS, MOSTLY, CONTRADICTED, IN_SOME, UNDECIDED, NOT_MEASURED)
-"""Of a sentence; a single reading is never contradicted in some."""
+"""Of a sentence; a single reading is never contradicted in some readings only."""
 
 LIMIT = 2.0
 """Standard errors beyond which a difference is one."""

@@ -114,7 +114,7 @@ def _operation(
     lines = [f"### {method.upper()} `{path}`", "", f"{operation['summary']}."]
     said = {key: value for key, value in operation.items() if key not in ("summary", "operationId")}
     if said in written:
-        return "\n".join([*lines, "Everything else is as above.", ""])
+        return "\n".join([*lines, ""])
     written.append(said)
     if "description" in operation:
         lines += ["", operation["description"]]
@@ -276,7 +276,8 @@ JAVASCRIPT = """\
 [guide](../guides/local/javascript-devices.md) shows how to use it. Methods have the same names as
 in the [Python device](../guides/local/python-devices.md), in camel case.
 
-Functions throw one of the [errors](#errors) below. A `Promise` is rejected with one of them.
+Functions throw one of the [errors](#errors) below. Functions that return a `Promise` reject it
+with one of them.
 
 """
 
@@ -371,8 +372,8 @@ never the value itself, because messages are logged and a person's value does no
 
 ## Errors
 
-An arrow marks a subclass of the error above it. The exit code is that of the
-[command line](cli/index.md).
+An arrow marks a subclass of the error above it. The exit code is the one that the
+[command line](cli/index.md) returns.
 
 """
 
@@ -458,8 +459,8 @@ DISTRIBUTION = """\
 # Distribution
 
 {note}
-A survey or a release gives you a {{py:class}}`lapwing.Distribution`. Choose your question in the
-tables: each method has a page of its own, with its arguments and an example.
+A survey or a release gives you a {{py:class}}`lapwing.Distribution`. Find your question in the
+tables. Each method has a page of its own, with its arguments and an example.
 
 {tables}
 ## Class

@@ -752,7 +752,7 @@ def label_of(text: str, domain: Any, *, name: str) -> Any:
     if isinstance(domain, Segmented):
         names = ", ".join(map(segment_text, domain.segments))
         raise ArgumentError(
-            f"there is no label {text!r} in the whole table. Name one of its segments with "
+            f"shares of labels are known only within segments, got {text!r}. Name a segment with "
             f"--segment: {names}"
         )
     raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")

@@ -37,7 +37,7 @@ def every(monkeypatch: pytest.MonkeyPatch) -> list[Judged]:
 
 def test_a_page_has_the_counts_of_its_paper(every: list[Judged]) -> None:
     page = "before <!-- paper: made -->stale<!-- end --> after"
-    counted = "Of 5 sentences: 2 hold, 2 contradicted, 1 contradicted in some."
+    counted = "Of 5 sentences, 2 hold, 2 are contradicted and 1 is contradicted in some readings."
     assert (
         paper_pages.with_counts(page, every)
         == f"before <!-- paper: made -->{counted}<!-- end --> after"

@@ -101,7 +101,7 @@ def test_warnings_weigh_the_counts() -> None:
 
 def test_a_unit_has_no_counts() -> None:
     made = table(age=[1], n=[1], who=["a"])
-    with pytest.raises(ArgumentError, match="unit says whose each row is"):
+    with pytest.raises(ArgumentError, match="unit says which person each row belongs to"):
         lw.engines.arrow.summarize(
             made, INTERVAL, column="age", count_column="n", unit="who", most=1
         )

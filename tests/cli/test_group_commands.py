@@ -384,7 +384,7 @@ def test_two_columns_of_labels_are_one_segment_for_each_pair(
     done("decode", "survey.json", "t.parquet", "--segment", "country=PT/month=2026-02")
     twice = ("--by", "country", "--by", "country", "-o", "u.json")
     assert (
-        "--by must name each column once"
+        "--by must not name a column more than once"
         in lapwing("tally", "survey.json", "reports", *twice).complaint
     )
     made = ("randomize", "survey.json", "values", "-c", "age", "--by", "country", "--by", "month")

@@ -34,7 +34,7 @@ WRONG = [
     (f"{RANGE} --segment-minimum 5", "--segment-minimum is the smallest size of a segment. Add --"),
     ("new -o x.json --after survey.json result.json --epsilon 2", "--after takes only --name and"),
     ("new -o x.json --domain-only --low 0 --high 1 --name a", "--domain-only takes only the"),
-    (RECOMMEND, "give --users (how many people will report), or ask how many are needed with --"),
+    (RECOMMEND, "give --users (how many people will report), or use --error or --change to"),
     (f"{RECOMMEND} --users 5 --error 0.1", "--error asks how many people are needed. Leave out --"),
     (f"{RECOMMEND} --users 5 --report-bytes 5", "--report-bytes and --server-seconds are for lab"),
     ("verify survey.json --budget nine", "--budget must be greater than 0 and at most 24, got 'n"),

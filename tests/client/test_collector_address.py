@@ -91,7 +91,9 @@ def test_the_copy_stands_in_behind_a_portal(
     survey = device.fetch(collector.url, AGE.fingerprint)
     assert survey == AGE and device.answer(survey, 41, epoch="1").state == "waiting"
     assert device.send(collector.url).stored == 1
-    with pytest.raises(PrivacyError, match="at most epsilon"):  # the cap holds for the copy, too
+    with pytest.raises(
+        PrivacyError, match="an epsilon of at most"
+    ):  # the cap holds for the copy, too
         opened(tmp_path, cap="0.1").fetch(collector.url, AGE.fingerprint)
     collector.documents[f"/v1/surveys/{COLOR.fingerprint}"] = b"<html>Sign in</html>"
     with pytest.raises(CollectorError, match="sent a web page"):
@@ -139,11 +141,11 @@ def test_a_survey_that_does_not_verify_is_refused(
 def test_a_survey_above_the_cap_is_refused(tmp_path: Path, collector: SmallCollector) -> None:
     for survey in (COLOR, Survey("kept", COLOR.randomizer, remembered=True)):
         collector.publish(survey)
-        with pytest.raises(PrivacyError, match="at most epsilon 1"):
+        with pytest.raises(PrivacyError, match="an epsilon of at most 1"):
             opened(tmp_path, cap=1).fetch(collector.url, survey.fingerprint)
         opened(tmp_path, cap=2).fetch(collector.url, survey.fingerprint)
         # Also when it is on the device.
-        with pytest.raises(PrivacyError, match="at most epsilon 1"):
+        with pytest.raises(PrivacyError, match="an epsilon of at most 1"):
             opened(tmp_path, cap=1).fetch(collector.url, survey.fingerprint)
 
 

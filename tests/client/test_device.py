@@ -150,7 +150,7 @@ def test_the_budget_holds_over_all_surveys(tmp_path: Path) -> None:
 @pytest.mark.parametrize("survey", [COLOR, KEPT])
 def test_the_cap_holds_for_each_survey(tmp_path: Path, survey: Survey) -> None:
     device = opened(tmp_path, cap="0.99")
-    with pytest.raises(PrivacyError, match=r"at most epsilon 0\.99"):
+    with pytest.raises(PrivacyError, match=r"an epsilon of at most 0\.99"):
         device.answer(survey, 0 if survey is KEPT else "red", epoch="1")
     assert not device.batches() and spent(device) == 0
     opened(tmp_path, cap=1).answer(survey, 0 if survey is KEPT else "red", epoch="1")

@@ -134,7 +134,7 @@ class TestRefusedBeforeThePayment:
         domain = TWO.for_curator()
         held = ExactCounts(domain, np.array([2**34, 0, 0]))
         arguments = dict(neighbors="replace-one", epsilon=1, delta="1e-6", ledger=file)
-        with pytest.raises(ArgumentError, match="adds exactly for up to"):
+        with pytest.raises(ArgumentError, match="computes exact sums for at most"):
             release(held, mechanism=RunningPrefixSums(2), **arguments)
         assert file.path.read_bytes() == before
         most = ExactCounts(domain, np.array([2**34 - 1, 0, 0]))

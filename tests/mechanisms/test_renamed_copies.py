@@ -93,7 +93,7 @@ def test_few_numbers_may_agree_by_chance() -> None:
 @pytest.mark.parametrize("made", [of_labels, of_share])
 def test_a_renamed_copy_of_few_numbers_does_not_load(made: Any) -> None:
     one, two = made(), made()
-    with pytest.raises((FormatError, MismatchError), match="one of them was edited"):
+    with pytest.raises((FormatError, MismatchError), match="one of the three was edited"):
         renamed(one)
     document = json.loads(one.to_json())
     assert type(one).from_document(document) == one

@@ -398,7 +398,7 @@ def test_a_defect_of_a_plug_in_is_not_called_ours(site: Path) -> None:
     ran = _command(site, "decode", "s.json", "t.json", "--decoder", "fails")
     assert ran.returncode == 1 and "a value" not in ran.stderr
     assert "unexpected ValueError in others_fails.py, line 7, in decode" in ran.stderr
-    assert "This is a defect of the plug-in others_fails" in ran.stderr
+    assert "This is a defect in the plug-in others_fails" in ran.stderr
 
 
 def test_the_command_line_does_not_give_the_name_of_ours_away(site: Path) -> None:

@@ -58,10 +58,10 @@ def test_the_statement_says_what_the_ledger_says():
     for words in (
         "| age | 2 | 0.5 | 1 |",
         "epsilon 4",
-        "lifetime",
+        "one permanent random version",
         "there are: page 2",
         "silence",
         "not cover",
     ):
         assert words in text
-    assert "lifetime" not in statement_markdown(asked[:1], person_ledger(asked[:1], budget(4)))
+    assert "permanent" not in statement_markdown(asked[:1], person_ledger(asked[:1], budget(4)))

@@ -151,7 +151,7 @@ def test_a_remembered_report_is_charged_once() -> None:
     found = statement([Participation(KEPT, 52)], ledger)
     assert found["surveys"][0]["epsilon"] == "0.5"
     text = statement_markdown([Participation(KEPT, 52)], ledger)
-    assert "keeps the report: color" in text and "permanent draw" not in text
+    assert "keeps the report: color" in text and "permanent random version" not in text
     fresh = statement_markdown([Participation(PLAIN)], person_ledger([Participation(PLAIN)], half))
     assert "keeps the report" not in fresh
 

@@ -107,7 +107,7 @@ def test_numbers_have_a_unit_of_measurement_and_nothing_else_has() -> None:
         lw.Interval("00:00", "24:00", bins=24, unit="time-of-day"),
         lw.Categories(["a", "b"]),
     ):
-        with pytest.raises(ArgumentError, match="measured_in is the unit of plain numbers"):
+        with pytest.raises(ArgumentError, match="measured_in applies only to plain numbers"):
             lw.Survey("when", lw.RandomizedResponse(domain, 1), measured_in="ms")
 
 

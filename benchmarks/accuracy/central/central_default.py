@@ -224,4 +224,4 @@ def _factors(cells: Sequence[dict[str, Any]]) -> str:
         asked = FACTORS.get(epsilon)
         beside = f" (target: {asked:g})" if asked is not None else ""
         said.append(f"{factor:.2f}{beside} at epsilon {epsilon:g}")
-    return f"Smooth laws, the paper's best valid over the default: {', '.join(said)}."
+    return f"Smooth laws, ratio of the paper's best valid method to the default: {', '.join(said)}."

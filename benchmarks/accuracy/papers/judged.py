@@ -229,8 +229,8 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
         "- A sentence about *most* cells or about cells *in general* holds if more than half of "
         "them meet it. It is contradicted if half of them or more fail it.\n"
         "- If a paper does not say which form of a method or of a column it means, each form is a "
-        "reading. The sentence is *contradicted* if every reading is, and *contradicted in some* "
-        "if only some readings are.\n"
+        "reading. The sentence is *contradicted* if every reading is, and *contradicted in some "
+        "readings* if only some are.\n"
         '- A word such as "similar" states no limit, so we chose one. A cell then fails only if it '
         "also misses a limit that is 1.5 times as wide. Between the two limits it nearly fails.",
         table(["paper", "sentences", *VERDICTS, "on stand-ins alone", "need all repeats"], rows),

@@ -12,15 +12,16 @@ import io
 import re
 from collections.abc import Sequence
 
-from benchmarks.accuracy.papers.index import anchor, told
+from benchmarks.accuracy.papers.index import anchor
 from benchmarks.accuracy.papers.judged import FOLDER, Judged
 from benchmarks.isolated import script
-from benchmarks.verdicts import Claim, Sentence, sentences
+from benchmarks.markdown import listed
+from benchmarks.verdicts import HOLDS, MOSTLY, VERDICTS, Claim, Sentence, sentences
 
 COLUMNS = ("paper", "where", "sentence", "verdict", "cells", "measured", "columns", "tables")
 """Of the table of sentences."""
 
-_COUNT = re.compile(r"(<!-- paper: (\w+) -->).*?(<!-- end -->)")
+_COUNT = re.compile(r"(<!-- paper: (\w+) -->).*?(<!-- end -->)", re.DOTALL)
 _REFERS = re.compile(
     r"^(There|It|In its|Especially)\b|\b(there|addresses it|they also|its relative)\b"
     r"|\bit (is followed|is generally followed|performs|significantly)\b"
@@ -39,9 +40,22 @@ def with_counts(text: str, every: Sequence[Judged]) -> str:
 
     def counted(mark: re.Match[str]) -> str:
         verdicts = [sentence.verdict for sentence in sentences(_claims(mark[2], every))]
-        return f"{mark[1]}Of {len(verdicts)} sentences: {told(verdicts)}.{mark[3]}"
+        return f"{mark[1]}Of {len(verdicts)} sentences, {_told(verdicts)}.{mark[3]}"
 
     return _COUNT.sub(counted, text)
+
+
+def _told(verdicts: Sequence[str]) -> str:
+    """Return how many sentences have each verdict, as the end of a sentence."""
+    counts = [(verdicts.count(kind), kind) for kind in VERDICTS if kind in verdicts]
+    parts = [f"{n} {_predicate(kind, plural=n > 1)}" for n, kind in counts]
+    return listed(parts)
+
+
+def _predicate(verdict: str, *, plural: bool) -> str:
+    if verdict in (HOLDS, MOSTLY):
+        return verdict.replace(HOLDS, "hold") if plural else verdict
+    return f"{'are' if plural else 'is'} {verdict}"
 
 
 def _claims(paper: str, every: Sequence[Judged]) -> list[Claim]:

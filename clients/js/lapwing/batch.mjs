@@ -39,7 +39,7 @@ export class Batch {
     }
     if (!isWhole(reports, 1, MOST_REPORTS) || size < 1 || size > MOST_BYTES || size % reports) {
       throw new ArgumentError(
-        "a batch must have 1 to 65,536 reports of one width, at most 2^24 bytes",
+        "a batch must have 1 to 65,536 reports of the same width, at most 2^24 bytes",
       );
     }
     Object.assign(this, { survey, segment, records, reports });

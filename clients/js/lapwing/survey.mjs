@@ -148,7 +148,7 @@ export function readSurvey(text, { fingerprint, epsilonCap } = {}) {
   demand(domain.size >= 2, "a randomizer needs a domain of at least 2 symbols");
   const plain = domain.ordered && (domain.document.unit ?? "number") === "number";
   const { measured_in: measure } = document.notice ?? {};
-  demand(measure === undefined || plain, "measured_in is the unit of plain numbers");
+  demand(measure === undefined || plain, "measured_in applies only to plain numbers");
   if (!HASHING.includes(asked.class)) requireFew(domain.size);
   if (isWhole(asked.grid, 1, Infinity)) requireFew(asked.grid);
   demand(isObject(derived), "derived must be a JSON object");

@@ -345,7 +345,9 @@ def check_ending(path: Path, endings: Sequence[str], *, what: str) -> str:
     """Return the ending of a file's name in lower case, or raise ArgumentError."""
     ending = path.suffix.lower()
     if ending not in endings:
-        raise ArgumentError(f"{what} must end in {_either(endings)}, but {path.name!r} does not")
+        raise ArgumentError(
+            f"the name of {what} must end in {_either(endings)}, but {path.name!r} does not"
+        )
     return ending
 
 

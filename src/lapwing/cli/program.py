@@ -66,7 +66,7 @@ EXIT_CODES = (
     ),
     ExitCode(
         4,
-        "a file is damaged, foreign, or belongs to another survey",
+        "a file is damaged, has another format, or belongs to another survey",
         (FormatError, MismatchError),
     ),
     ExitCode(
@@ -82,7 +82,7 @@ EXIT_CODES = (
         (OSError, MemoryError, StoreError, EngineError),
     ),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
-    ExitCode(CLOSED_PIPE, "the program that read the output closed it"),
+    ExitCode(CLOSED_PIPE, "the program that read the output stopped reading"),
     ExitCode(TERMINATED, "stopped by SIGTERM"),
 )
 
@@ -241,7 +241,7 @@ def _sentence(error: Exception) -> str:
     others = sorted(modules & packages_of_others())
     whose = f"the plug-in {others[0]}" if others else f"lapwing {version('lapwing')}"
     return (
-        f"unexpected {type(error).__name__} in {where}. This is a defect of {whose}. Please "
+        f"unexpected {type(error).__name__} in {where}. This is a defect in {whose}. Please "
         "report it with the command that led to it"
     )
 

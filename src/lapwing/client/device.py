@@ -506,8 +506,9 @@ class Device:
         cost = survey.lifetime_guarantee or survey.guarantee
         if cost.epsilon > self.epsilon_cap or cost.delta > 0:
             raise PrivacyError(
-                f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}. "
-                f"{survey.name!r} costs {cost}, so it was not answered"
+                "this device answers surveys with an epsilon of at most "
+                f"{float(self.epsilon_cap):g}. {survey.name!r} costs {cost}, so it was not "
+                "answered"
             )
 
     def _drawn(

@@ -1,1 +1,1 @@
-"""Numerical code without privacy or domains: operators, projections and solvers."""
+"""Numerical code that knows nothing of privacy or domains: operators, projections and solvers."""

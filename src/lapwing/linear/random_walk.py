@@ -147,7 +147,7 @@ def _seen(look: PseudoMeasurement, center: Vector, spread: Matrix) -> tuple[Matr
     right[:, -1] = score
     factor, _, solved, failed = dgesv(system, right, overwrite_a=1, overwrite_b=1)
     if failed:
-        raise np.linalg.LinAlgError("the information of a week is not a number")
+        raise np.linalg.LinAlgError("the information matrix of a week is singular")
     left, residual = solved[:, :state], solved[:, -1]
     # The likelihood at the predicted mean, and what the spread about it adds.
     gained = float(center @ (look.score + score)) / 2

@@ -216,7 +216,10 @@ def _label_design(
     if curve:
         text += ", for half of the people, and all labels for the others."
     else:
-        text += ". Other labels are not known. To share the people, ask the curve too."
+        text += (
+            ". The shares of the other labels are not estimated separately. To share the people, "
+            "ask the curve too."
+        )
     return QuestionDesign(domain, None, text, made)
 
 

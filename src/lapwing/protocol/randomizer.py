@@ -204,7 +204,9 @@ class Randomizer(Described, Generic[Collected]):
         return Reports(data, self.fingerprint, standing=standing_of(source))
 
     def tally(self, reports: Reports) -> Collected:
-        """Return the exact tally of a batch of reports, entirely or not at all.
+        """Return the exact tally of a batch of reports.
+
+        If any report is refused, nothing is counted.
 
         Parameters
         ----------

@@ -194,8 +194,8 @@ class DistributionIntervals:
         Returns
         -------
         Answer
-            Value, interval, and whom they are about. If the survey asks other questions and the
-            interval spans at least half of the range, there is no value, and `note` says so.
+            Value, interval, and whom they are about. If a survey designed for other questions has
+            an interval of at least half of the range, there is no value, and `note` says so.
 
         Raises
         ------

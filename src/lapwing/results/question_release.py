@@ -235,7 +235,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
         if (self.people is None) == self.promise.shows_people:
             raise ArgumentError("people", "must be None if their number is secret")
         if any(part.share <= 0 for part in self.parts) or sum(p.share for p in self.parts) > 1:
-            raise ArgumentError("share", "must be above 0, and all together at most 1")
+            raise ArgumentError("share", "must be above 0 for each answer, and at most 1 in total")
         if self.standing == "stated":
             raise ArgumentError("standing", "must be 'seeded', 'simulated' or left out")
         for part, numbers in zip(self.parts, self._numbers, strict=True):

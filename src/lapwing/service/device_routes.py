@@ -146,7 +146,7 @@ _BATCH_SCHEMA = {
 """What :meth:`Batch.from_json` reads."""
 
 PUT_BATCH = _upload("PUT", "Store a batch of reports, whole or not at all")
-POST_BATCH = _upload("POST", "The same, for a page that is being closed")
+POST_BATCH = _upload("POST", "The same as PUT, but for a page that is being closed")
 
 
 @endpoint(

@@ -147,9 +147,9 @@ def _sentences(asked: Sequence[Participation], ledger: Ledger) -> list[str]:
         )
     if lifetimes:
         told.append(
-            "Your device draws a permanent round once for each survey with a lifetime, from your "
-            "first answer. It keeps this round when your answer changes, so no report depends on "
-            "a later answer. All reports from your device together use at most this "
+            "For some surveys, your device draws one permanent random version of your first "
+            "answer. It keeps this version when your answer changes, so no report depends on a "
+            "later answer. All reports from your device to one survey together use at most this "
             f"epsilon, however many there are: {', '.join(lifetimes)}."
         )
     if kept or lifetimes:

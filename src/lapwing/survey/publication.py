@@ -331,8 +331,8 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
     most = mechanism.most_people
     if summary.people > most:
         raise ArgumentError(
-            f"{mechanism.name} adds exactly for up to {most} people, got {summary.people}. "
-            "Release them in parts, or use prefix sums"
+            f"{mechanism.name} computes exact sums for at most {most} people, got "
+            f"{summary.people}. Release the rows in parts, or use prefix sums"
         )
 
 

@@ -130,8 +130,9 @@ class Survey(Stored):
         Unit of measurement of numbers, such as "ms": 1 to 20 printable characters. It is shown
         next to the values, and is part of the text. Dates, times and labels have none.
     questions : sequence of Question or str, optional
-        Questions from :mod:`lapwing.questions` for the result. A recommendation brings its own.
-        They change no report, so they are not in :attr:`fingerprint`. Default: the whole curve.
+        Questions from :mod:`lapwing.questions` for the result. A recommendation supplies its own
+        questions. They change no report, so they are not in :attr:`fingerprint`. Default: the
+        whole curve.
 
     Notes
     -----
@@ -231,7 +232,7 @@ class Survey(Stored):
         if self.measured_in is not None and not (domain.ordered and domain.unit == "number"):
             raise ArgumentError(
                 "measured_in",
-                "is the unit of plain numbers",
+                "applies only to plain numbers",
                 advice="Leave it out for dates, times and labels",
             )
 
@@ -459,8 +460,8 @@ class Survey(Stored):
         tally : CountTally or TallyLog
             Of this survey.
         decoder : Decoder or str, optional
-            A decoder, or the name of one with default parameters, such as "least-squares". Default:
-            the recommended one.
+            A decoder, or the name of one to be used with its default parameters, such as
+            "least-squares". Default: the recommended one.
         bins : int, optional
             Number of bins at which to decode instead, which must divide the grid of a square wave.
         progress : callable, optional
@@ -575,9 +576,9 @@ class Survey(Stored):
         """Return the survey for the next people, with components chosen by a published answer.
 
         The default mixture of :class:`lapwing.MultiscaleWave` suits any column. If the first answer
-        is smooth, fewer of the next people are asked about fine bins. If it shows single values
-        that many people have, more are asked. Domain, epsilon, questions and the cells of the
-        questions stay the same. Decode both epochs with :func:`lapwing.decode_together`.
+        is smooth, fewer people in the next epoch are asked about fine bins. If it shows single
+        values that many people have, more are asked. Domain, epsilon, questions and the cells of
+        the questions stay the same. Decode both epochs with :func:`lapwing.decode_together`.
 
         Parameters
         ----------

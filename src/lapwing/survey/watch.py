@@ -239,7 +239,7 @@ class Watch(Declared, FromFields, Stored):
         Returns
         -------
         tuple of (Watch, Noticed)
-            Watch after the look, and its findings.
+            The watch after the look, and the findings of the look.
 
         Raises
         ------

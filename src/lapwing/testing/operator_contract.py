@@ -72,7 +72,7 @@ def _close(found: Any, expected: Any, what: str, *, scale: float = 1.0) -> None:
 def check_products(operator: LinearOperator, matrix: Matrix) -> None:
     """Raise AssertionError unless all ways to multiply agree, as SciPy allows to ask for them."""
     rows, columns = operator.shape
-    claim(matrix.shape == (rows, columns), "the shape is not that of the products")
+    claim(matrix.shape == (rows, columns), "the shape does not match the products")
     claim(operator.dtype == np.float64, "the type must be float64")
     rng = np.random.default_rng(2)
     scale = float(np.abs(matrix).max())

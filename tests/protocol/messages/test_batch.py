@@ -114,8 +114,8 @@ def test_every_damaged_byte_is_noticed() -> None:
         (8, struct.pack("<H", 2), "batch of version 2, but this software reads 1"),
         (12, struct.pack("<I", 0), "1 to 65536 reports, got 0"),
         (12, struct.pack("<I", MOST_REPORTS + 1), "1 to 65536 reports, got 65537"),
-        (12, struct.pack("<I", 4), "must be of one width"),
-        (12, struct.pack("<I", 7), "must be of one width"),
+        (12, struct.pack("<I", 4), "must have the same width"),
+        (12, struct.pack("<I", 7), "must have the same width"),
     ],
 )
 def test_a_sealed_batch_that_cannot_be_is_refused(place: int, data: bytes, match: str) -> None:

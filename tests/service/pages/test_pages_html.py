@@ -207,7 +207,7 @@ def test_signing_in_leads_to_no_other_site(tmp_path: Path, to: str) -> None:
 def test_the_overview_says_what_is_asked_and_promised(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
-            assert "no survey yet" in await look(here, "/")
+            assert "no surveys yet" in await look(here, "/")
             for survey in (NUMBERS, LABELS, TEXTS):
                 await here.publish(survey)
             text = await look(here, "/")

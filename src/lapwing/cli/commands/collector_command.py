@@ -151,7 +151,7 @@ def revoke(
     """Revoke an analyst or admin token immediately.
 
     The last token of an admin is not revoked: make another one first, on the page of tokens or with
-    `POST /v1/tokens`. If all tokens of admins are lost, stop the collector, set LAPWING_ADMIN_TOKEN
+    `POST /v1/tokens`. If all admin tokens are lost, stop the collector, set LAPWING_ADMIN_TOKEN
     and start it again.
     """
     collector = _collector(address)

@@ -41,7 +41,7 @@ def merge(
             "--people",
             metavar="WHICH",
             help="For releases. different: nobody is in more than one. same: a person may be in "
-            "several, such as months, so the privacy guarantees compose.",
+            "several, such as one for each month, so the privacy guarantees compose.",
         ),
     ] = "different",
     force: Force = False,
@@ -52,7 +52,8 @@ def merge(
     """The sum of tallies, or of releases.
 
     The sum is exact and does not depend on the order. Tallies of different surveys are refused,
-    even if their randomizers agree. Tallies by segment (lapwing tally --by) add segment by segment.
+    even if their randomizers agree. Tallies by segment (lapwing tally --by) are added segment by
+    segment.
     Releases (lapwing release) of sites or rounds add when their mechanism and domain are the same.
     Nobody may contribute to two of them, unless --people same says so.
     """

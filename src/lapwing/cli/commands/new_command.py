@@ -134,7 +134,7 @@ class AnswerOptions:
     """The options that say what else a survey agrees on."""
 
     name: str | None = option(
-        "Name of the survey, which says what it asks. It is part of the fingerprint.", "TEXT"
+        "A name that says what the survey asks. It is part of the fingerprint.", "TEXT"
     )
     segment: list[str] | None = option(
         "A public label that may accompany a report. Each segment has its own tally. May be "

@@ -124,8 +124,8 @@ RULES = (
     Rule("ask", "chooses the design for questions", excludes=("change",)),
     Rule(
         "",
-        "give --users (how many people will report), or ask how many are needed with --error "
-        "or --change",
+        "give --users (how many people will report), or use --error or --change to ask how many "
+        "are needed",
         needs=("users", "error", "change"),
     ),
 )

@@ -57,11 +57,11 @@ def sample(
 ) -> None:
     """Synthetic values, drawn from a result.
 
-    The table contains nobody's value. It costs no privacy beyond that of the result, and tells
-    nothing that the result does not. Missing values are empty cells. Values below or above the
-    range are written at its ends, because nobody knows where they are. Where the domain clips, they
-    are in its first and last bin. A table that is larger than the number of people in the result is
-    no more exact than one of their number.
+    The table contains no real person's value. It costs no privacy beyond that of the result, and
+    reveals nothing that the result does not. Missing values are empty cells. Values below or above
+    the range are written at its ends, because nobody knows where they are. Where the domain clips,
+    they are in its first and last bin. A table that is larger than the number of people in the
+    result is no more exact than one of their number.
     """
     check_output(output, inputs=[result_file], force=force)
     check_ending(output, [".csv"], what="the table")

@@ -52,8 +52,8 @@ class CountingOptions:
     allow_equal: AllowEqual = None
     by: list[str] | None = option(
         "The column of segments next to the reports (lapwing randomize --by). Each segment "
-        "gets its own tally. Segments are public, not protected. If repeated, each combination "
-        "is a segment, such as country=PT/year=2026.",
+        "gets its own tally. Segments are public, not protected. May be repeated. Each "
+        "combination is then a segment, such as country=PT/year=2026.",
         "NAME",
     )
     segment_minimum: int | None = option(

@@ -66,8 +66,8 @@ class ColumnOptions:
             )
         if flags and is_result(file):
             raise ArgumentError(
-                f"{flags[0]} is for a table, but {file} has the ending of a stored result. "
-                "Leave one of them out"
+                f"{flags[0]} is for a table, but {file} has the file name extension of a stored "
+                "result. Leave one of them out"
             )
 
     def columns_in(

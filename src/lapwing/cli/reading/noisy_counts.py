@@ -64,7 +64,7 @@ class CountsOptions:
     )
 
     def read(self, promise: Promise | None) -> Publication:
-        """Return what a file holds, under the privacy guarantee that its maker states."""
+        """Return what a file holds, under the privacy guarantee that is stated for it."""
         from lapwing.survey.noisy_counts import read_counts  # reads decoders
 
         assert self.counts is not None

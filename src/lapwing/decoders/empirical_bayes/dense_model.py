@@ -673,6 +673,8 @@ class Whitener:
             system = dsyrk(1.0, heights, beta=1.0, c=system, trans=1, lower=1, overwrite_c=1)
         factor, failed = dpotrf(system, lower=1, clean=0, overwrite_a=1)
         if failed:
-            raise np.linalg.LinAlgError("the information of the cells is not a number")
+            raise np.linalg.LinAlgError(
+                "the information matrix of the cells is not positive definite"
+            )
         whitened: Matrix = dtrsm(1.0, factor, self.root, side=1, lower=1, trans_a=1).T
         return whitened

@@ -391,7 +391,9 @@ def _factor(information: Matrix, root: Vector) -> Matrix:
     # The matrix is symmetric, so its transpose is it in LAPACK's order.
     found, failed = dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)
     if failed:
-        raise np.linalg.LinAlgError("the information of the amplitudes is not a number")
+        raise np.linalg.LinAlgError(
+            "the information matrix of the amplitudes is not positive definite"
+        )
     factor: Matrix = found
     return factor
 

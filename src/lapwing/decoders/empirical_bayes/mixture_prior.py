@@ -414,9 +414,9 @@ class MixturePrior(Declared):
     signed : bool
         Whether to keep the posterior estimates, whose sum need not be one, as
         :attr:`Distribution.signed`. The distribution itself projects means onto the simplex, which
-        takes least from the largest. It spreads the mass that medians lack evenly over the zeros.
-        In the L1 distance the posterior estimates are better where most of the mass lies in a tail
-        that cannot be identified. Default: False.
+        takes least from the largest. If the medians sum to less than one, it spreads the remainder
+        evenly over the zeros. In the L1 distance the posterior estimates are better where most of
+        the mass lies in a tail that cannot be identified. Default: False.
     iterations : int
         Iterations of the EM algorithm that learns the prior, at least 1. Default: 300.
     band : bool

@@ -237,8 +237,8 @@ class ExpectationMaximization(Declared):
     Wasserstein-1 error on synthetic columns of 16,384 bins was 0.98 to 1.04 times that of the
     plain ones. EM is not accelerated, because stopping early is its regularizer.
 
-    On multinomial blocks it maximizes the likelihood. On blocks of bits it maximizes the composite
-    marginal-binomial likelihood, and the provenance of the answer says so.
+    On multinomial blocks, EM maximizes the likelihood. On blocks of bits, it maximizes the
+    composite marginal-binomial likelihood, and the provenance of the answer says so.
 
     The method is that of [1]_, section 5.5 and algorithm 1. It differs in three points. At the
     ends, which the paper leaves open, smoothing keeps 3/4 of the mass, so none is lost. Bins of

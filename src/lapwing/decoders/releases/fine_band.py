@@ -124,7 +124,9 @@ class FinePosterior:
         system[np.diag_indices_from(system)] += 1
         lower, failed = dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
         if failed:
-            raise np.linalg.LinAlgError("the information of the answers is not a number")
+            raise np.linalg.LinAlgError(
+                "the information matrix of the answers is not positive definite"
+            )
         inverse, _ = dtrtri(lower, lower=1, overwrite_c=1)
         through = np.zeros((number, size))
         own = np.zeros(size)

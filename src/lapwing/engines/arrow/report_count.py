@@ -617,7 +617,7 @@ def columns_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in columns):
         raise ArgumentError("by", "must be the name of a column, or a list of names")
     if len(set(columns)) < len(columns):
-        raise ArgumentError("by", "must name each column once")
+        raise ArgumentError("by", "must not name a column more than once")
     return columns
 
 

@@ -487,7 +487,7 @@ def open_table(
     name = path.name.lower()
     if not name.endswith(TABLES):
         raise ArgumentError(
-            "a table must end in .parquet, .arrow, .csv, .tsv, .csv.gz or .tsv.gz, "
+            "the name of a table must end in .parquet, .arrow, .csv, .tsv, .csv.gz or .tsv.gz, "
             f"but {path.name!r} does not"
         )
     if path.exists() and not (path.is_file() or path.is_dir()):

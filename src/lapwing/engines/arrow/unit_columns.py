@@ -88,7 +88,7 @@ def check_units(unit: Any, most: Any, progress: Any, counts: Any = None) -> None
     if unit is not None and counts is not None:
         raise ArgumentError(
             "count_column",
-            "says how many rows have a value, but unit says whose each row is",
+            "says how many rows share each value, but unit says which person each row belongs to",
             advice="Leave out one of them",
             others=("unit",),
         )

@@ -116,9 +116,9 @@ class LocalHashing(TwoLevel):
     pairwise independent to about 2^-32.
 
     **Cost.** Without a pool a report takes 8 bytes plus those of a hash value. With a pool it
-    takes the bytes of a number below ``hashes * size``. Randomizing one takes O(1) time. Without a
-    pool a tally takes 0.12 ns for each report and category (0.12 s for 1e6 reports and 1024
-    categories). With a pool, it takes O(1) for each report, and a decoder takes 1 ns for each
+    takes the bytes of a number below ``hashes * size``. Randomizing a value takes O(1) time.
+    Without a pool a tally takes 0.12 ns for each report and category (0.12 s for 1e6 reports and
+    1024 categories). With a pool, it takes O(1) for each report, and a decoder takes 1 ns for each
     hash, category and product.
 
     OLH is from [1]_ and FLH from [2]_. Here g is the better of the two whole numbers next to

@@ -520,7 +520,7 @@ class MatchingPursuit(Mechanism):
             raise FormatError("a release of matching pursuit names a function that does not exist")
         if not self.again and len(set(atoms)) != len(atoms):
             raise FormatError(
-                "a release of matching pursuit must choose each function once. "
+                "a release of matching pursuit must not choose a function more than once. "
                 "Do not use this document"
             )
         return atoms

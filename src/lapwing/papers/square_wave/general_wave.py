@@ -88,9 +88,9 @@ class GeneralWave(Randomizer[CountTally]):
     ``q = 1 / (1 + 2 b + (e^epsilon - 1) b (1 + ratio))``. It grows with the ratio, so the square
     wave is the best shape. Use another shape only for comparison.
 
-    **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes. Randomizing one takes a search in
-    the table. A product with the channel takes O(outputs log outputs). Simulation takes O(points *
-    window) or O(people), whichever is less.
+    **Cost.** A report takes ``ceil(log2(outputs) / 8)`` bytes. Randomizing a value takes a search
+    in the table. A product with the channel takes O(outputs log outputs). Simulation takes
+    O(points * window) or O(people), whichever is less.
 
     With ``h = floor(b points)`` the window has ``2 h + 1`` points, and the trapezoid's bottom side
     spans their cells. Its height is taken at their centers, so the peak of a triangle is 1. With

@@ -26,7 +26,7 @@ class HashedStrings(Unordered):
     bits : int
         Bits of the hash, in 1..40. There are 2^bits categories. Any two strings share a category
         with probability 2^-bits. So among m candidates about ``m^2 / 2^(bits + 1)`` pairs share
-        one, which is 0.01 for 10,000 candidates and 32 bits.
+        one: 0.01 pairs for 10,000 candidates and 32 bits.
     missing : {"refuse", "category"}
         Treatment of None and NaN. "category" counts them in a missing category, the last one.
         Default: "refuse".

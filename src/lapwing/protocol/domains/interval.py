@@ -228,7 +228,7 @@ class Interval(Domain):
             raise DomainError(
                 "atoms",
                 "must lie between low and high",
-                advice="Leave out the others, or change low or high",
+                advice="Leave out the atoms that do not, or change low or high",
                 others=("low", "high"),
             )
         object.__setattr__(self, "low", low)

@@ -224,7 +224,7 @@ class RowCounts:
         if self.alike:
             return "List the labels exactly as in the column, or change the column"
         if self._mostly_elsewhere:
-            return "Check the column of segments (by=, --by), and list the segments in it"
+            return "Check the column of segments (by=, --by), and list the segments it contains"
         if self._many_unreadable and domain.ordered:
             return _FORMS[domain.unit]
         if self._many_unreadable:

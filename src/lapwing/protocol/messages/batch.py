@@ -109,7 +109,7 @@ class Batch:
         size = len(self.records)
         if not 1 <= size <= MOST_BYTES or size % self.reports:
             raise BatchError(
-                f"the records of {self.reports} reports must be of one width and at most "
+                f"the records of {self.reports} reports must have the same width and at most "
                 f"{MOST_BYTES} bytes together, got {size}"
             )
         if not 0 <= self.segment < 2**16 or not _FINGERPRINT.fullmatch(self.survey):
@@ -258,4 +258,4 @@ def _wrong(text: object, size: int) -> str | None:
         return "a report must be a string"
     if not _HEX.fullmatch(text) or len(text) % 2:
         return "a report must be lowercase hex digits, two per byte"
-    return "all reports of a batch must have one width" if len(text) != size else None
+    return "all reports of a batch must have the same width" if len(text) != size else None

@@ -78,7 +78,7 @@ def label_in_columns(columns: Sequence[str], label: Label) -> list[Label]:
         return [label] * max(len(columns), 1)
     pairs = [pair.partition("=") for pair in label.split("/")]
     if [unquote(name) for name, _, _ in pairs] != list(columns):
-        raise ArgumentError("the names of segments must match the columns that name them")
+        raise ArgumentError("the names in a segment label must match the names of its columns")
     return [unquote(text) or None for _, _, text in pairs]
 
 

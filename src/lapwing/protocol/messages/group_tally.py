@@ -572,8 +572,8 @@ class GroupCounter:
                 return total
         raise TallyError(
             "the counts of reports must add up to at most "
-            f"{'2^31, as each is stored' if self.form.is_log else '2^53 - 1'}, but these add up "
-            "to more"
+            f"{'2^31, because every report is stored' if self.form.is_log else '2^53 - 1'}, but "
+            "these add up to more"
         )
 
     def _count_keys(self) -> None:

@@ -37,7 +37,8 @@ class Problem(StrEnum):
     CHANGED = (
         "batch-changed",
         409,
-        "A batch with this id is stored with different bytes. A retry must send the same bytes",
+        "A batch with this id is already stored, with different bytes. A retry must send the same "
+        "bytes",
     )
     OTHER_TEXT = "other-text", 409, "The epoch asks a different text from the one answered"
     CLOSED = "epoch-closed", 410, "The epoch is closed and takes no reports"
@@ -91,7 +92,7 @@ class Problem(StrEnum):
     SURVEY_REFUSED = "survey-refused", 422, "The survey cannot be used"
     CANNOT_BE_SAID = "cannot-be-said", 422, "These reports cannot answer this question"
     NO_RESULT = "no-result-now", 503, "No result is available now"
-    DEFECT = "internal-error", 500, "This is a defect of the collector"
+    DEFECT = "internal-error", 500, "This is a defect in the collector"
 
     @property
     def urn(self) -> str:

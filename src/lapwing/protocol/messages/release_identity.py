@@ -69,8 +69,8 @@ class SummedRelease(Summed):
             sealed = self._digest(identifiers[0])
             if digests and (self._few_numbers, *digests) != (True, sealed):
                 raise MismatchError(
-                    "the digest must be that of the identifier and of the numbers, and one of "
-                    "them was edited. Use the file as it was released"
+                    "the digest does not match the identifier and the numbers, so one of the "
+                    "three was edited. Use the file as it was released"
                 )
             digests = (sealed,) if self._few_numbers else ()
         object.__setattr__(self, "digests", tuple(digests))

@@ -210,8 +210,8 @@ class Reports:
         FormatError
             When there is no such file, or it is of another kind or has an unknown version.
         TornFileError
-            When a block is damaged. It is also a FormatError. `lapwing tally --salvage` counts the
-            other blocks.
+            When a block is damaged. This error is also a FormatError. `lapwing tally --salvage`
+            counts the other blocks.
         """
         path = Path(path)
         with opening(path), path.open("rb") as stream:

@@ -254,8 +254,8 @@ class CountTally(Tally):
     fingerprint : str
         Fingerprint of the randomizer whose reports were counted, 64 hex digits.
     survey : str, optional
-        Fingerprint of the survey that collected them. Two surveys may share a randomizer, and their
-        tallies must not be merged. Default: none.
+        Fingerprint of the survey that collected them. Even if two surveys share a randomizer,
+        their tallies must not be merged. Default: none.
     standing : {"seeded", "simulated"}, optional
         Whether reports in it were drawn from a seed or simulated, and so are not private. Default:
         None.
@@ -313,8 +313,8 @@ class CountTally(Tally):
         reports = tuple(int(number) for number in self.reports)
         if len(blocks) != len(reports) or not blocks:
             raise TallyError(
-                f"a tally needs a number of reports for each of its {len(blocks)} blocks, "
-                f"got {len(reports)}"
+                f"a tally needs at least one block, and one report count for each block, got "
+                f"{len(blocks)} blocks and {len(reports)} report counts"
             )
         for counts, number in zip(blocks, reports, strict=True):
             if counts.ndim != 1 or counts.size == 0:
@@ -530,7 +530,7 @@ class TallyLog(Tally):
         if not isinstance(other, TallyLog):
             raise MismatchError(_TWO_KINDS)
         if self.width != other.width:
-            raise MismatchError("logs can be merged only when their reports have one width")
+            raise MismatchError("logs can be merged only if their reports have the same width")
         few, many = sorted((self.runs, other.runs), key=len)
         runs = _SharedRuns.of(many).extended(few)
         ids, standing = self._ids_with(other), weakest_standing(self.standing, other.standing)

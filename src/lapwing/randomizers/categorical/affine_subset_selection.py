@@ -290,7 +290,8 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     less variance is known.
 
     **Cost.** A report takes ``ceil(2 k / 8)`` bytes: 2 for 256 categories and 3 for 4096.
-    Randomizing one takes O(1) time. Tallying takes O(reports * size) or O(q^2), whichever is less.
+    Randomizing a value takes O(1) time. Tallying takes O(reports * size) or O(q^2), whichever is
+    less.
 
     The design is this library's own. It uses the affine maps of a finite field, which are sharply
     2-transitive. Subset selection is from [1]_.

@@ -101,8 +101,8 @@ class LinearHashing(NearAndFar[TallyLog]):
     value that a person does not have is supported with exactly the same probability.
 
     **Cost.** A report takes ``ceil((L + 2 l - 1) / 8)`` bytes with ``L = log2(values)``: 5 bytes
-    for 2^32 values at epsilon 2. Randomizing one takes O(l) time. Decoding all 2^L values takes
-    ``n 2^l`` points and a transform of 2^L numbers, in bounded memory by
+    for 2^32 values at epsilon 2. Randomizing a value takes O(l) time. Decoding all 2^L values
+    takes ``n 2^l`` points and a transform of 2^L numbers, in bounded memory by
     :class:`lapwing.decoders.ExhaustiveScan`.
 
     Linear hashing with one parity is from [1]_. More parities and a block of points are this

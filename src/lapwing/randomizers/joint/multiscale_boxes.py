@@ -144,8 +144,8 @@ def default_boxes(domain: Product, epsilon: float, *, users: int | None = None) 
     for name, axis in domain.axes.items():
         if axis.size == 1:
             raise ArgumentError(
-                f"axis {name} has only one value, so it tells nothing. Ask about the other axis "
-                "alone"
+                f"axis {name} has only one value, so it carries no information. Ask about the "
+                "other axis alone"
             )
     labels = [not axis.ordered for axis in domain.domains]
     if all(labels):
