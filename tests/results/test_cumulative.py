@@ -154,6 +154,7 @@ def test_the_order_of_a_moment_is_a_whole_number(order: object) -> None:
         curve.moment(order)  # type: ignore[arg-type]
 
 
+@STEADY
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=40).filter(lambda mass: sum(mass) > 0.1))
 def test_one_point_without_an_atom_has_no_mass_at_all(mass: list[float]) -> None:
     edges = np.arange(len(mass) + 1.0)

@@ -110,7 +110,7 @@ def broken_rule(label: str) -> str | None:
     Examples
     --------
     >>> broken_rule("tea"), broken_rule("tea\n")
-    (None, 'hold no control character, line break or bidirectional override')
+    (None, 'contain no control character, line break or bidirectional override')
     """
     if len(label) > LONGEST_LABEL:
         return f"have at most {LONGEST_LABEL:,} characters"
