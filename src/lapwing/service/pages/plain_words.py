@@ -73,7 +73,7 @@ def look_in_words(look: Mapping[str, Any]) -> str:
     >>> for sentence in look_in_words({**look, "next": "when it has closed"}).split(". "):
     ...     print(sentence)
     As of 2,000 reports, between 2027-01-15 08:00 and 09:00 UTC
-    Later reports are not in it
+    Later reports are not included
     The next look comes when it has closed.
     >>> final = {"reports": 2001, "final": True, "complete": True, "hour": None, "next": None}
     >>> look_in_words(final)
