@@ -77,9 +77,9 @@ def look_in_words(look: Mapping[str, Any]) -> str:
     The next look comes when it has closed.
     >>> final = {"reports": 2001, "final": True, "complete": True, "hour": None, "next": None}
     >>> look_in_words(final)
-    'Final: all 2,001 reports of the epoch, which has closed.'
+    'Final: all 2,001 reports of the closed epoch.'
     >>> look_in_words({**final, "complete": False})
-    'Final: 2,001 reports. Too few came after these to be shown, and the epoch has closed.'
+    'Final: 2,001 reports. The epoch has closed. Too few reports came after these to be shown.'
     """
     reports = count_text(look["reports"])
     if look["final"] and not look["complete"]:
