@@ -324,7 +324,9 @@ def _with_bins(
     if domain.scale == "log" and 1 < cells <= wanted:  # equal cells of a scale that edges lose
         assert isinstance(chosen, Interval) and chosen.bins is not None
         chosen = replace(chosen, bins=cells * -(-chosen.bins // cells))
-        sentence = f"The interval is cut into {chosen.bins:,} bins, a multiple of the cells."
+        sentence = (
+            f"The interval is cut into {chosen.bins:,} bins, a multiple of the number of cells."
+        )
     chosen, more = _with_edges(chosen, questions)
     return chosen, f"{sentence} {more}".rstrip()
 

@@ -387,9 +387,9 @@ class Noise(FromFields):
             ) from None
         if self.kind == "discrete-normal" and self.scale < LEAST_DISCRETE_SCALE:
             raise PrivacyError(
-                "to be accounted for, discrete Gaussian noise must have a scale of at least "
-                f"{LEAST_DISCRETE_SCALE}, got {float(self.scale):.4g}. Use prefix sums, or "
-                "another noise"
+                "discrete Gaussian noise must have a scale of at least "
+                f"{LEAST_DISCRETE_SCALE}, got {float(self.scale):.4g}, because its privacy loss "
+                "is not computed below. Use prefix sums, or another noise"
             )
 
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:

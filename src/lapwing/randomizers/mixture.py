@@ -106,7 +106,8 @@ class Mixture(Randomizer[Collected]):
         groups = self.groups
         if not 1 <= len(groups) <= MOST_GROUPS or sum(group.share for group in groups) != COIN:
             raise ArgumentError(
-                f"there must be 1 to {MOST_GROUPS} groups whose shares sum to 1, got {len(groups)}"
+                f"a mixture must have 1 to {MOST_GROUPS} groups with shares that sum to 1. "
+                f"Number of groups: {len(groups)}"
             )
         for group in groups:
             if group.randomizer.domain.size > self.domain.size:

@@ -184,7 +184,7 @@ def _read_domain(given: Any, numbers: Numbers) -> tuple[Domain, Numbers]:
     if domain.size != numbers.size:
         raise ArgumentError(
             "counts",
-            f"must be one for each of the {domain.size} bins or labels",
+            f"must contain one for each of the {domain.size} bins or labels",
             str(numbers.size),
             "Pass n + 1 edges or n labels for n counts",
         )

@@ -238,7 +238,7 @@ class Survey(Stored):
 
     @property
     def notice(self) -> dict[str, str]:
-        """The text for people: question, purpose, owner, contact, measured_in, as far as set."""
+        """The text for people: question, purpose, owner, contact, measured_in. Only what is set."""
         texts = ((name, getattr(self, name)) for name in NOTICE)
         return {name: text for name, text in texts if text is not None}
 

@@ -151,7 +151,7 @@ class GeneralWave(Randomizer[CountTally]):
         else:
             if self.ratio is not None or self.width is not None:
                 raise ArgumentError(
-                    "ratio and width describe a trapezoid. Leave them out with a list of heights"
+                    "ratio and width describe a trapezoid. Leave them out if you give heights"
                 )
             if len(self.shape) % 2 == 0 or max(self.shape) != 1:
                 raise ArgumentError(

@@ -389,7 +389,7 @@ class Rappor(Randomizer[CountTally]):
         return self._instantaneous(self._permanent(value, words), words)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return the first reports of new people, one for each value, who store nothing.
+        """Return one report for each value, as first reports of new people who store nothing.
 
         It is for simulation, and for surveys that ask once. A device that will be asked again keeps
         a :meth:`permanent_round`.
