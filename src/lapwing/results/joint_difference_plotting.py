@@ -93,7 +93,7 @@ def _draw_alone(ax: Any, name: str, gap: Difference, names: tuple[str, str], lev
     else:
         thin(ax.xaxis, picture.axis, 4)
         ax.set_xlabel(plain(name))
-        ax.set_ylabel("difference up to a value, percentage points", fontsize=9)
+        ax.set_ylabel("cumulative difference, % points", fontsize=9)
         ax.yaxis.set_major_formatter(lambda share, _: axis_text(100 * share, 6))
     if ax.get_legend() is not None:
         ax.get_legend().remove()  # one for both is below them

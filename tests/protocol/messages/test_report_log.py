@@ -92,7 +92,7 @@ def test_foreign_logs_are_not_merged() -> None:
         LOG + stranger
     with pytest.raises(MismatchError, match="same survey"):
         LOG + replace(LOG, survey="another survey")
-    with pytest.raises(MismatchError, match="one width"):
+    with pytest.raises(MismatchError, match="the same width"):
         LOG + replace(LOG, width=LOG.width + 1)
     counts = CountTally([np.array([1])], [1], LOG.fingerprint)
     for mixed in (lambda: LOG + counts, lambda: counts + LOG):
