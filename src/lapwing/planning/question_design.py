@@ -10,8 +10,8 @@ Beside the curve, the cells that are asked are cut further, at places that diffe
 people. So each report about a share also tells something of the curve, and the default mixture
 needs fewer people. From epsilon 8 on only its subsets of fine bins are left.
 
-Of labels, those that are asked are cells, and all others together one more. With the curve, which
-is the shares of all labels, half of the people report on these cells.
+For labels, each asked label is a cell, and all other labels together are one more. With the curve,
+which is the shares of all labels, half of the people report on these cells.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ MOST_LABELS = 4096
 """Labels up to which a server counts reports about all of them in seconds."""
 
 ALONE, WITH_ALL = 0.95, 0.8
-"""At most so much of the error of an asked label with the design for all labels is accepted."""
-# Beside the curve the others lose: their error grows by 1.4, and by twice that where one report
-# almost says the label.
+"""Largest accepted ratio of the error of an asked label to that of the design for all labels."""
+# Next to the curve, the error of the other labels grows by sqrt(2), because half of the people
+# report on them. It grows more where one report almost reveals the label.
 
 LIKE = "like"
 """The kind of a column that somebody names, on which quantiles have errors in their unit."""

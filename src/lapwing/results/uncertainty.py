@@ -239,7 +239,7 @@ class Uncertainty:
         return float(np.sqrt(max(variance, 0.0)))
 
     def share_deviations(self, symbols: NDArray[np.int64]) -> Vector:
-        """Return the standard deviation of what each of these symbols holds, about the people."""
+        """Return the standard deviation of the share of each symbol, about the people counted."""
         covariance = self.covariance("empirical")
         variance = covariance.diagonal[symbols]
         variance += covariance.factor[symbols] ** 2 @ covariance.signs
