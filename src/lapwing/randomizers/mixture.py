@@ -39,6 +39,9 @@ COIN = 2**32
 MOST_GROUPS = 255
 """A report names its group in one byte."""
 
+_MANY = 50_000
+"""Reports from which on the compiled loops are loaded, which takes half a second."""
+
 
 @dataclass(frozen=True)
 class Component:
@@ -213,14 +216,20 @@ class Mixture(Randomizer[Collected]):
         groups = self._groups_of(source.words(points.size) >> np.uint64(32))
         data = np.zeros((points.size, self.report_width), dtype=np.uint8)
         data[:, 0] = groups
-        for number, component in enumerate(self.groups):
-            (members,) = np.nonzero(groups == number)
+        for number, members in enumerate(self._members(groups)):
             if members.size:
                 cells = self._cells(number, points[members])
-                reports = component.randomizer._reports_of(cells, source)
-                for byte in range(reports.shape[1]):  # some times as fast as all bytes at once
-                    data[:, 1 + byte][members] = reports[:, byte]
+                _place(data, members, self.groups[number].randomizer._reports_of(cells, source))
         return data
+
+    def _members(self, groups: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
+        """Return the positions of each group's people, increasing."""
+        if groups.size < _MANY:
+            return [np.flatnonzero(groups == number) for number in range(len(self.groups))]
+        from lapwing.randomizers.group_kernel import order_by_group
+
+        order, ends = order_by_group(np.ascontiguousarray(groups))
+        return np.split(order, ends[: len(self.groups)])[:-1]
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words produce for one bin or category.
@@ -270,15 +279,25 @@ class Mixture(Randomizer[Collected]):
 
         absent: Whether groups without a report are yielded.
         """
-        held = np.bincount(data[:, 0], minlength=len(self.groups)).tolist()
-        for number, component in enumerate(self.groups):
-            if not (held[number] or absent):
+        for number, members in enumerate(self._members(data[:, 0])):
+            if not (members.size or absent):
                 continue
-            (members,) = np.nonzero(data[:, 0] == number)
-            width = component.randomizer.report_width
+            randomizer = self.groups[number].randomizer
+            width = randomizer.report_width
             # One byte of all reports after the other takes a fraction of the time of whole rows.
             payload = np.empty((members.size, width), dtype=np.uint8)
             for byte in range(width):
                 payload[:, byte] = data[:, 1 + byte][members]
             padding = [data[:, byte][members] for byte in range(1 + width, self.report_width)]
-            yield number, component.randomizer, members, payload, padding
+            yield number, randomizer, members, payload, padding
+
+
+def _place(data: NDArray[np.uint8], members: NDArray[np.int64], reports: NDArray[np.uint8]) -> None:
+    """Write the reports of some rows behind the byte of their group."""
+    if len(data) >= _MANY:
+        from lapwing.randomizers.group_kernel import place_reports
+
+        place_reports(data, members, reports)
+        return
+    for byte in range(reports.shape[1]):  # some times as fast as all bytes at once
+        data[:, 1 + byte][members] = reports[:, byte]
