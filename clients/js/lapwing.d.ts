@@ -113,7 +113,7 @@ export interface Epoch {
 export interface AnswerOptions {
   /** The name of the epoch. `epochs` says which is open. */
   epoch: string;
-  /** A label that the survey declares. Any other counts as "other". */
+  /** A label that the survey declares. Any other counts as "other", with a warning in the console. */
   segment?: string | null;
   /**
    * An upload token (lwu_ and 43 characters), if the collector accepts only invited devices. A

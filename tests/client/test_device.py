@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from lapwing.errors import (
     DomainError,
     FormatError,
     LapwingError,
+    LapwingWarning,
     MismatchError,
     PrivacyError,
 )
@@ -109,14 +111,13 @@ def test_every_epoch_and_survey_costs(tmp_path: Path) -> None:
 
 def test_segments_stand_beside_a_report(tmp_path: Path) -> None:
     device = opened(tmp_path)
-    for epoch, label in (
-        ("n", "north"),
-        ("s", "south"),
-        ("o", "west"),
-        ("x", None),
-        ("y", "other"),
-    ):
+    for epoch, label in (("n", "north"), ("s", "south"), ("x", None), ("y", "other")):
         device.answer(COLOR, "red", epoch=epoch, segment=label)
+    with pytest.warns(LapwingWarning, match="'other'. Its segments: 'north', 'south'. ") as warned:
+        device.answer(COLOR, "red", epoch="o", segment="west")
+    assert "west" not in str(warned[0].message) and warned[0].filename == __file__
+    with pytest.warns(LapwingWarning, match="Its segments: none"):
+        device.answer(AGE, 40, epoch="o", segment="west")
     numbers = {epoch: batch.segment for epoch, batch in stored(device).items()}
     assert numbers == {"n": 1, "s": 2, "o": 0, "x": 0, "y": 0}
 
@@ -193,6 +194,24 @@ def test_a_refused_value_is_not_told_and_costs_nothing(tmp_path: Path) -> None:
     assert "123456" not in str(caught.value)
     assert not device.batches() and spent(device) == 0
     assert device.answer(AGE, 42, epoch="1").charged is not None
+
+
+DAY = Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)
+
+
+@pytest.mark.parametrize("number", [9, 32_400, 0.375, np.int64(9), Decimal(9)])
+def test_a_number_for_a_date_or_a_time_of_day_is_refused_and_costs_nothing(
+    tmp_path: Path, number: Any
+) -> None:
+    device = opened(tmp_path)
+    hour = Survey("hour", SquareWave(DAY, 1))
+    date = Survey("date", SquareWave(Interval("2026-11-01", "2026-12-01", bins=30, unit="date"), 1))
+    for survey, example in ((hour, "09:30"), (date, "2026-11-21")):
+        with pytest.raises(DomainError, match=f'Write it as a string, such as "{example}"'):
+            device.answer(survey, number, epoch="1")
+    assert spent(device) == 0 and device.batches() == []
+    device.answer(hour, "09:00", epoch="1")
+    assert spent(device) > 0
 
 
 MONTH = Interval("2026-11-01", "2026-12-01", bins=30, unit="datetime")

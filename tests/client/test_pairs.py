@@ -66,6 +66,14 @@ def test_milliseconds_of_an_axis_are_refused(tmp_path: Path) -> None:
     device.answer(survey, {"at": 1.78e9, "ms": 3}, epoch="1")
 
 
+@pytest.mark.parametrize("pair", [(800, 9), {"ms": 800, "hour": 9}])
+def test_a_number_for_the_hour_is_refused(tmp_path: Path, pair: Any) -> None:
+    device = Device.open(tmp_path, epsilon_cap=4, budget=9)
+    with pytest.raises(DomainError, match="axis hour: a time-of-day must not be a plain number"):
+        device.answer(PAIR, pair, epoch="1")
+    assert not device.ledger.entries
+
+
 def test_a_changed_pair_is_refused_where_that_is_asked_for(tmp_path: Path) -> None:
     kept = Survey("kept", BoxWave(STARTS, 1, widths=(4, 4)), remembered=True)
     device = Device.open(tmp_path, epsilon_cap=4, budget=9, on_change="refuse")

@@ -41,6 +41,8 @@ let shift = 0;
 const start = Date.now();
 Date.now = () => start + shift;
 const paused = [];
+const warned = [];
+console.warn = (text) => warned.push(text);
 
 /** Pauses pass at once and move the clock. */
 async function pause(milliseconds) {
@@ -83,6 +85,7 @@ const STEPS = {
     return here.answer(survey, value, { epoch, ...more });
   },
   ledger: () => device().ledger(),
+  warned: () => warned.splice(0),
   memory: () => mostKilobytes() / 1024, // MB
   clock: (milliseconds) => (shift += milliseconds),
   dies: (when) => (storage.dies = when),

@@ -250,6 +250,32 @@ def test_a_value_that_is_refused_costs_nothing(collector: Scripted) -> None:
     assert ledger["spent"] == "0" and ledger["answers"] == [] and right["state"] == "waiting"
 
 
+@pytest.mark.parametrize("number", [9, 32_400, 0.375])
+def test_a_number_for_a_time_of_day_is_refused_and_costs_nothing(
+    collector: Scripted, number: float
+) -> None:
+    hour = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)
+    day = lw.Interval("2026-11-01", "2026-12-01", bins=30, unit="date")
+    pair = lw.Product(ms=lw.Interval(0, 5000, bins=8), hour=hour)
+    domains = {"hour": hour, "day": day, "pair": pair}
+    texts = {
+        name: lw.Survey(name, lw.randomizers.SubsetSelection(domain, 1)).to_json()
+        for name, domain in domains.items()
+    }
+    *refused, ledger, one, other = _play(
+        collector,
+        ["answer", "hour", "a", number], ["answer", "day", "a", number],
+        ["answer", "pair", "a", [800, number]], ["answer", "pair", "a", {"hour": number, "ms": 8}],
+        ["ledger"], ["answer", "hour", "a", "09:00"],
+        ["answer", "pair", "a", {"hour": "09:00", "ms": 800}],
+        surveys=texts,
+    )  # fmt: skip
+    assert [each["error"] for each in refused] == ["DomainError"] * 4
+    assert refused[0]["message"].endswith('Write it as a string, such as "09:30"')
+    assert refused[2]["message"] == f"axis hour: {refused[0]['message']}" == refused[3]["message"]
+    assert ledger["spent"] == "0" and one["state"] == other["state"] == "waiting"
+
+
 def test_a_remembered_report_is_drawn_and_charged_once(collector: Scripted) -> None:
     colors = ["red", "green", "blue"]
     steps = [["answer", "kept", f"day-{day}", colors[day % 3]] for day in range(40)]
@@ -262,13 +288,15 @@ def test_a_remembered_report_is_drawn_and_charged_once(collector: Scripted) -> N
 
 
 def test_segments_are_sent_by_their_number(collector: Scripted) -> None:
-    labels = ["south", "north", "elsewhere", None]
+    labels = ["south", "north", "elsewhere", None, "other"]
     steps = [
         ["answer", "kept", f"e{number}", "red", {"segment": label}]
         for number, label in enumerate(labels)
     ]
-    _play(collector, *steps, ["send"])
-    assert [batch.segment for batch in _sent(collector)] == [2, 1, 0, 0]
+    *_, warned = _play(collector, *steps, ["send"], ["warned"])
+    assert [batch.segment for batch in _sent(collector)] == [2, 1, 0, 0, 0]
+    (said,) = warned
+    assert 'counts as "other". Its segments: "north", "south". ' in said and "elsewhere" not in said
 
 
 def test_sending_is_given_up_when_asked_to_and_goes_on_later(collector: Scripted) -> None:

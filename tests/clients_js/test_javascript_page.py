@@ -16,10 +16,12 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
 import lapwing as lw
+from lapwing.client import Device, Gateway
 from lapwing.service.storage.opening import open_store
 from tests.cli.running import environment
 from tests.clients_js.programs import CLIENT, ROOT, node
@@ -105,7 +107,8 @@ def test_the_page_of_the_guide_reports_to_the_collector_of_the_guide(tmp_path: P
         store.close()
 
 
-def test_the_page_of_two_attributes_reports_a_pair(tmp_path: Path) -> None:
+def test_a_page_a_device_and_a_gateway_fill_the_map_of_two_attributes(tmp_path: Path) -> None:
+    """The guide of pairs as it stands, from its commands and its page to its answers."""
     guide = (GUIDES / "local" / "pairs-from-a-page.md").read_text("utf-8")
     html, commands = block(guide, "html", "<script"), block(guide, "sh", "--domain-only")
     folder = tmp_path / "js"
@@ -132,12 +135,34 @@ def test_the_page_of_two_attributes_reports_a_pair(tmp_path: Path) -> None:
                 "document.querySelector('[role=status]').textContent", timeout=60_000
             )
             assert page.inner_text("[role=status]") == "Your report: stored"
+        device = Device.open(tmp_path, epsilon_cap=1, budget=10)
+        names = {"device": device, "survey": device.fetch(collector.address, survey.fingerprint)}
+        exec(compile(block(guide, "text", "device.answer"), "guide", "exec"), names)
+        assert device.send(collector.address).stored == 1
+        gateway = Gateway.open(tmp_path / "gateway.lapwing")
+        people = {"ms": [800] * 998, "hour": ["09:00"] * 998}
+        gateway.put(survey, survey.randomize(people), epoch="2026-w48", pile="office")
+        gateway.send(collector.address)
+        asked, csv, png = block(guide, "text", "pairs/2026-w48?ask").split()[:3]
+
+        def read(path: str) -> bytes:
+            path = path.replace("FINGERPRINT", survey.fingerprint)
+            headers = {"Authorization": f"Bearer {ADMIN}"}
+            with urlopen(Request(f"{collector.address}{path}", headers=headers)) as answer:
+                return bytes(answer.read())
+
+        document = json.loads(read(asked))
+        assert document["reports"] == 1000  # the page's two visits are of one person
+        (answer,) = document["questions"]
+        # Nearly all are at 800 ms and 9 o'clock.
+        assert answer["low"] < 1600 and answer["high"] > 400
+        table = read(csv).decode().splitlines()
+        at_nine = [line for line in table if '"09:00:00 to 10:00:00"' in line]
+        shares = [float(line.rsplit(",", 1)[1]) for line in table[1:]]
+        assert len(shares) == 52 * 24 and sum(shares) == pytest.approx(1)
+        assert sum(float(line.rsplit(",", 1)[1]) for line in at_nine) > 5 / 24
+        assert read(png).startswith(b"\x89PNG")
         assert collector.stop() == 0
-    store = open_store(str(tmp_path / "collector.sqlite"))
-    try:
-        assert store.tally(survey.fingerprint, "2026-w48").total == 1
-    finally:
-        store.close()
 
 
 def test_the_new_text_is_read_past_the_memory_and_agreed_to(tmp_path: Path) -> None:

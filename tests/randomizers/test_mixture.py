@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from lapwing import Interval
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, ReportError
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.messages.reports import Reports
+from lapwing.randomizers import mixture as mixtures
 from lapwing.randomizers.mixture import COIN, whole_shares
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from tests.false_alarms import accepts, multinomial_tail
@@ -64,3 +66,21 @@ def test_impossible_parts_are_refused(parts: list[Any]) -> None:
 def test_more_groups_than_a_byte_can_number_are_refused() -> None:
     with pytest.raises(ValueError, match="groups"):
         MultiscaleWave(DOMAIN, 1, components=[("wave", 1.0, 1 / 256)] * 256)
+
+
+def test_compiled_and_plain_loops_make_and_count_the_same_reports(monkeypatch):
+    mixture = MultiscaleWave(DOMAIN, 1)
+    values = np.random.default_rng(1).random(3000)
+    made, refused = [], []
+    for many in (3000, 3001):
+        monkeypatch.setattr(mixtures, "_MANY", many)
+        reports = mixture.randomize(values, rng=seeded(3))
+        made.append((reports.data, np.concatenate(mixture.tally(reports).blocks)))
+        data = reports.data.copy()
+        data[[7, 11], 0] = (255, len(mixture.groups))
+        with pytest.raises(ReportError) as error:
+            mixture.tally(Reports(data, mixture.fingerprint))
+        refused.append(str(error.value))
+    for plain, compiled in zip(*made, strict=True):
+        np.testing.assert_array_equal(plain, compiled)
+    assert refused[0] == refused[1] and "position 7" in refused[0]

@@ -173,6 +173,7 @@ export class Device {
         requireSameQuestion(records, survey);
         if (this.#onChange === "refuse") requireUnchanged(records, first, survey, value);
       } else {
+        survey.domain.requireUnit(value);
         this.#charge(records, survey);
         report = survey.randomize(value);
         if (survey.remembered) {

@@ -16,6 +16,9 @@ const MOST_LISTED = 2 ** 16; // edges that are kept; of more bins they are worke
 /** Seconds up to the year 5138. The milliseconds of any day since March 1973 are beyond. */
 const MOST_SECONDS = 1e11;
 
+/** How a person's value is written where a plain number would not say its unit. */
+const WRITTEN = { date: "2026-11-21", "time-of-day": "09:30" };
+
 /** Return the domain that a document describes; FormatError when it describes none. */
 export function buildDomain(document) {
   const made = typeof document?.class === "string" ? DOMAINS[document.class] : undefined;
@@ -60,6 +63,18 @@ class Domain {
     throw new DomainError(
       "a value must be present and in the domain. Leave out people without one",
     );
+  }
+
+  /** Refuse a plain number for a person's date or time of day: it could be hours or seconds. */
+  requireUnit(value) {
+    const { unit } = this.document;
+    const plain = ["number", "bigint"].includes(typeof value) && !isMissing(value);
+    if (plain && Object.hasOwn(WRITTEN, unit ?? "number")) {
+      throw new DomainError(
+        `a ${unit} must not be a plain number on a device, because the number does not say its ` +
+          `unit. Write it as a string, such as "${WRITTEN[unit]}"`,
+      );
+    }
   }
 
   /** Return what a value stands for: itself, of an ordered domain a number; NaN when missing. */
@@ -420,6 +435,16 @@ class Product {
 
   /** Return the cell of a pair: an array of two values, or an object by the names of the axes. */
   index(pair) {
+    const [row, column] = this.#ofAxes(pair, (domain, value) => domain.index(value));
+    return row * this.axes[1].domain.size + column;
+  }
+
+  requireUnit(pair) {
+    this.#ofAxes(pair, (domain, value) => domain.requireUnit(value));
+  }
+
+  /** Return what becomes of the value of each axis. A DomainError names the axis. */
+  #ofAxes(pair, work) {
     const names = this.axes.map(({ name }) => name);
     const values = Array.isArray(pair)
       ? pair
@@ -430,15 +455,14 @@ class Product {
           "with both names",
       );
     }
-    const [row, column] = this.axes.map(({ name, domain }, i) => {
+    return this.axes.map(({ name, domain }, i) => {
       try {
-        return domain.index(values[i]);
+        return work(domain, values[i]);
       } catch (error) {
         if (error instanceof DomainError) error.message = `axis ${name}: ${error.message}`;
         throw error;
       }
     });
-    return row * this.axes[1].domain.size + column;
   }
 }
 

@@ -108,7 +108,15 @@ export class Survey {
 
   /** Return the number of a segment in batches: 0 for "other" and for one that is not declared. */
   segmentNumber(label) {
-    return this.segments.map(comparedLabel).indexOf(comparedLabel(label)) + 1;
+    const number = this.segments.map(comparedLabel).indexOf(comparedLabel(label)) + 1;
+    if (number === 0 && typeof label === "string" && label !== "other") {
+      const listed = this.segments.slice(0, 20).map((each) => JSON.stringify(each));
+      console.warn(
+        'Lapwing: the survey does not have this segment, so the report counts as "other". Its ' +
+          `segments: ${listed.join(", ") || "none"}. Pass "other" where that is meant`,
+      );
+    }
+    return number;
   }
 }
 

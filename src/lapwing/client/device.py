@@ -8,6 +8,7 @@ import os
 import re
 import sqlite3
 import time
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -42,6 +43,7 @@ from lapwing.errors import (
     CollectorError,
     DomainError,
     FormatError,
+    LapwingWarning,
     MismatchError,
     PrivacyError,
 )
@@ -49,8 +51,9 @@ from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.domains.label_text import place_of
-from lapwing.protocol.domains.units import check_seconds
+from lapwing.protocol.domains.units import check_plain_number
 from lapwing.protocol.messages.batch import NO_SEGMENT, Batch, check_epoch_name
+from lapwing.protocol.messages.group_tallies import OTHER
 from lapwing.protocol.messages.reports import Reports
 from lapwing.randomizers.categorical.rappor import Rappor
 from lapwing.survey.survey import Survey
@@ -355,12 +358,13 @@ class Device:
         value : Any
             The person's value, in the survey's domain. It is secret. A pair of attributes is given
             as ``(800, "09:00")``, or by the names of the axes as ``{"ms": 800, "hour": "09:00"}``.
+            A date or a time of day must not be a plain number, which could be hours or seconds.
         epoch : str
             Name of the epoch. :meth:`epochs` shows which are open. A device that has no list from
             the last day accepts any name, and its answer waits until the collector has the epoch.
         segment : str, optional
-            Public label of the person. A label that the survey does not have counts as no label.
-            Default: none.
+            Public label of the person. A label that the survey does not have counts as "other",
+            with a warning. Default: none.
         upload_token : str, optional
             Token of an invited person, if the collector requires one: ``lwu_`` and 43 more
             characters. A second call stores it with the waiting report, in place of an earlier
@@ -516,7 +520,7 @@ class Device:
     ) -> tuple[Reports, Guarantee | None]:
         """Return a report and what it costs now, and store what must be memoized of it."""
         if survey.answers == "fresh":
-            check_seconds(value, domain=survey.randomizer.domain)
+            check_plain_number(value, domain=survey.randomizer.domain)
             return survey.randomize([value]), survey.guarantee
         (secret,) = connection.execute("SELECT secret FROM person").fetchone()
         if survey.answers == "remembered report":
@@ -539,7 +543,7 @@ class Device:
             self._check_unchanged(row["tag"], secret, survey, value)
             data = np.frombuffer(row["report"], dtype=np.uint8).reshape(1, -1)
             return Reports(data, survey.randomizer.fingerprint, survey.fingerprint), None
-        check_seconds(value, domain=survey.randomizer.domain)
+        check_plain_number(value, domain=survey.randomizer.domain)
         reports = survey.randomize([value])
         connection.execute(
             "INSERT INTO remembered_report VALUES (?, ?, ?)",
@@ -559,7 +563,7 @@ class Device:
         key = row_key(secret, survey.fingerprint)
         row = connection.execute("SELECT * FROM permanent_round WHERE key = ?", (key,)).fetchone()
         if row is None:
-            check_seconds(value, domain=survey.randomizer.domain)
+            check_plain_number(value, domain=survey.randomizer.domain)
             permanent, before = rappor.permanent_round(value), 0
             new = (key, permanent, self._tag(secret, survey, value))
             connection.execute("INSERT INTO permanent_round VALUES (?, ?, ?, 1)", new)
@@ -636,13 +640,26 @@ def _check_listed(
 
 
 def segment_number(survey: Survey, segment: str | None) -> int:
-    """Return the number of a segment in batches. A label that is not listed has that of none."""
+    """Return the number of a segment in batches. A label that is not listed has that of none.
+
+    Warns of it, because a typing mistake would move a person into the rest, and nobody could see it
+    later. It is no error: a survey may list a few countries, and its devices know their own.
+    """
     if not isinstance(segment, str | None):
         raise ArgumentError("segment", "must be a string, or left out")
-    if segment is None:
+    if segment is None or segment == OTHER:
         return NO_SEGMENT
     place = place_of(segment, survey.segments)
-    return NO_SEGMENT if place is None else place + 1
+    if place is not None:
+        return place + 1
+    listed = ", ".join(repr(label) for label in survey.segments[:20]) or "none"
+    warnings.warn(
+        "the survey does not have this segment, so the report counts as "
+        f"{OTHER!r}. Its segments: {listed}. Pass segment={OTHER!r} where that is meant",
+        LapwingWarning,
+        stacklevel=3,
+    )
+    return NO_SEGMENT
 
 
 AGREED = ""

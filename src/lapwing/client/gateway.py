@@ -140,7 +140,8 @@ class Gateway:
             Name for these reports, such as that of their file: 1 to 200 printable characters.
             Within an epoch, a name permanently means the same reports.
         segment : str, optional
-            Label, from the survey, of all these people. Default: none.
+            Label, from the survey, of all these people. Any other counts as "other", with a
+            warning. Default: none.
         again : bool
             Whether to send again the batches of the group that ended without being stored: those
             that were refused, withdrawn or expired. They keep their identifiers, so no report

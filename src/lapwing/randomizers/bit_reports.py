@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
-    half_words,
     half_words_below,
     scalar_below,
 )
@@ -34,6 +32,9 @@ _MANY_SETS = 4096
 
 _BIT = np.left_shift(1, np.arange(8)).astype(np.uint8)
 """Mask of each bit of a byte."""
+
+_BITS_OF_BYTES = np.arange(256)[:, None] >> np.arange(8) & 1
+"""Bits of each byte: int64 [256, 8]."""
 
 _AT_ONCE = 2**22
 """Bytes of reports that are made at a time, so that temporary arrays stay small."""
@@ -153,7 +154,7 @@ def _compare(source: RandomSource, pattern: list[bool], below: NDArray[np.uint64
         if where is not None:
             below[where] = found
         left = np.flatnonzero(open_lanes)
-        if left.size == 0:
+        if left.size == 0 or first + _ROUNDS >= len(pattern):
             return
         where = left if where is None else where[left]
         open_lanes, found = open_lanes[left], below[where]
@@ -203,34 +204,43 @@ def random_sets(
     """
     threshold = WORD * members // items
     sets = BitReports(items).draw(source, threshold=threshold, count=own.size)
-    write_bits(sets, own, inside)
     flat, width = sets.reshape(-1), sets.shape[1]
-    short = members - bits_set(sets)
-    start = np.arange(own.size) * width
     bound, change_items = np.uint64(items - 1), None
     if own.size >= _MANY_SETS:
-        from lapwing.randomizers.set_kernel import change_items
-    left: Any = np.flatnonzero(short)
-    while True:
-        start, short, own = start[left], short[left], own[left]
-        if not start.size:
-            break
+        from lapwing.randomizers.set_kernel import begin_sets, change_items
+
+        ones = bits_set(sets)
+        start, short, item = np.empty((3, own.size), dtype=np.int64)
+        left = begin_sets(flat, width, own, inside, ones, members, start, short, item)
+    else:
+        write_bits(sets, own, inside)
+        start, short, item = np.arange(own.size) * width, members - bits_set(sets), own
+        start, short, item, left = _incomplete(start, short, item)
+    while left:
         # Any item but the own one; it changes only in the wanted direction.
-        words = half_words(source, start.size)
+        words = source.words((left + 1) // 2).view("<u4")
         if change_items is not None:
-            open_sets = change_items(words, bound, flat, start, short, own)
-            if open_sets >= 0:
-                left = slice(open_sets)
+            kept = change_items(words, left, bound, flat, start, short, item)
+            if kept >= 0:
+                left = kept
                 continue
-        chosen = half_words_below(source, words, np.asarray(bound))
-        chosen += chosen >= own
+            start, short, item = start[:left], short[:left], item[:left]
+        chosen = half_words_below(source, words[:left].astype(np.uint64), np.asarray(bound))
+        chosen += chosen >= item
         place, bit = start + (chosen >> 3), _BIT[chosen & 7]
         byte, many = flat[place], short < 0
         change = ((byte & bit) != 0) == many
         flat[place] = byte ^ bit * change
-        short += np.where(many, 1, -1) * change
-        left = np.flatnonzero(short)
+        start, short, item, left = _incomplete(start, short + (2 * many - 1) * change, item)
     return sets
+
+
+def _incomplete(
+    start: NDArray[np.int64], short: NDArray[np.int64], own: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+    """Return what is known of the sets that have not their size, and how many they are."""
+    left = np.flatnonzero(short)
+    return start[left], short[left], own[left], left.size
 
 
 def drawn_in_order(
@@ -260,8 +270,12 @@ def count_bits(data: NDArray[np.uint8]) -> NDArray[np.int64]:
     returns: int64 [8 * width]. Bit b of byte i is entry ``8 i + b``.
     """
     if data.size <= _SMALL:
-        bits = np.unpackbits(data, axis=1, bitorder="little")
-        total: NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
+        total: NDArray[np.int64]
+        if len(data) > 256:  # many rows have one byte, whose bits are unpacked once
+            often = [np.bincount(column, minlength=256) for column in data.T]
+            total = np.dot(often, _BITS_OF_BYTES).ravel()
+        else:
+            total = np.unpackbits(data, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
         return total
     from lapwing.randomizers.popcount_kernel import positional_popcount
 

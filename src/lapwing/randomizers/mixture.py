@@ -11,6 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ COIN = 2**32
 
 MOST_GROUPS = 255
 """A report names its group in one byte."""
+
+_MANY = 50_000
+"""Reports from which on the compiled loops are loaded, which takes half a second."""
 
 
 @dataclass(frozen=True)
@@ -213,14 +217,23 @@ class Mixture(Randomizer[Collected]):
         groups = self._groups_of(source.words(points.size) >> np.uint64(32))
         data = np.zeros((points.size, self.report_width), dtype=np.uint8)
         data[:, 0] = groups
-        for number, component in enumerate(self.groups):
-            (members,) = np.nonzero(groups == number)
+        for number, members in enumerate(self._members(groups)):
             if members.size:
                 cells = self._cells(number, points[members])
-                reports = component.randomizer._reports_of(cells, source)
-                for byte in range(reports.shape[1]):  # some times as fast as all bytes at once
-                    data[:, 1 + byte][members] = reports[:, byte]
+                _place(data, members, self.groups[number].randomizer._reports_of(cells, source))
         return data
+
+    def _members(self, groups: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
+        """Return the positions of each group's people, increasing. Those of no group are absent."""
+        if groups.size < _MANY:
+            order = np.argsort(groups, kind="stable")
+            ends = np.searchsorted(groups[order], np.arange(len(self.groups)), side="right")
+        else:
+            from lapwing.randomizers.group_kernel import order_by_group
+
+            order, ends = order_by_group(np.ascontiguousarray(groups))
+        stops = ends[: len(self.groups)].tolist()
+        return [order[start:stop] for start, stop in pairwise([0, *stops])]
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words produce for one bin or category.
@@ -243,7 +256,7 @@ class Mixture(Randomizer[Collected]):
             if int(data[:, 0].max(initial=0)) >= len(self.groups):
                 raise ReportError("a report names a group that its randomizer does not have")
             for _, randomizer, _, payload, padding in self._parts(data):
-                if any(values.any() for values in padding):
+                if padding.any():
                     raise ReportError("there is more than the report of the group")
                 blocks += randomizer._count(payload)
         except ReportError:
@@ -256,8 +269,8 @@ class Mixture(Randomizer[Collected]):
         yield from fault_of(data[:, 0] >= len(self.groups), requirement, failure="is not")
         for number, randomizer, members, payload, padding in self._parts(data, absent=False):
             faults = list(randomizer._faults(payload))
-            if padding:
-                more = np.any(padding, axis=0)
+            if padding.any():
+                more: NDArray[np.bool_] = np.any(padding, axis=1)
                 faults += fault_of(more, "be padded with zeros", failure="is not")
             for fault in faults:
                 positions = members[fault.positions]
@@ -265,20 +278,32 @@ class Mixture(Randomizer[Collected]):
 
     def _parts(
         self, data: NDArray[np.uint8], *, absent: bool = True
-    ) -> Iterator[tuple[int, Randomizer, NDArray[np.int64], NDArray[np.uint8], list[Any]]]:
+    ) -> Iterator[tuple[int, Randomizer, NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]]:
         """Yield each group, its randomizer, which reports are of it, those, and bytes behind them.
 
         absent: Whether groups without a report are yielded.
         """
-        held = np.bincount(data[:, 0], minlength=len(self.groups)).tolist()
-        for number, component in enumerate(self.groups):
-            if not (held[number] or absent):
-                continue
-            (members,) = np.nonzero(data[:, 0] == number)
-            width = component.randomizer.report_width
-            # One byte of all reports after the other takes a fraction of the time of whole rows.
-            payload = np.empty((members.size, width), dtype=np.uint8)
-            for byte in range(width):
-                payload[:, byte] = data[:, 1 + byte][members]
-            padding = [data[:, byte][members] for byte in range(1 + width, self.report_width)]
-            yield number, component.randomizer, members, payload, padding
+        parts = self._members(data[:, 0])
+        order = np.concatenate(parts)
+        rows = np.empty((order.size, self.report_width - 1), dtype=np.uint8)
+        for byte in range(rows.shape[1]):  # a fraction of the time of whole rows
+            rows[:, byte] = data[:, 1 + byte][order]
+        start = 0
+        for number, members in enumerate(parts):
+            part = rows[start : start + members.size]
+            start += members.size
+            if members.size or absent:
+                randomizer = self.groups[number].randomizer
+                width = randomizer.report_width
+                yield number, randomizer, members, part[:, :width], part[:, width:]
+
+
+def _place(data: NDArray[np.uint8], members: NDArray[np.int64], reports: NDArray[np.uint8]) -> None:
+    """Write the reports of some rows behind the byte of their group."""
+    if len(data) >= _MANY:
+        from lapwing.randomizers.group_kernel import place_reports
+
+        place_reports(data, members, reports)
+        return
+    for byte in range(reports.shape[1]):  # some times as fast as all bytes at once
+        data[:, 1 + byte][members] = reports[:, byte]

@@ -78,6 +78,12 @@ def test_a_map_has_its_marginals_quartiles_and_a_comparison(tmp_path: Path) -> N
             odd = "condition=hour&low=six&high=10:00"
             text = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&wait=1&{odd}")
             assert 'role="alert"' in text and of_class(text, "more")
+            assert "Axis hour: each end must be a time-of-day such as 09:30." in text
+            assert "or equals the label" not in text
+            asked = "condition=ms&low=4900&high=5000"
+            text = await look(here, f"/surveys/{PAIRS.fingerprint}?epoch=f&wait=1&{asked}")
+            assert "Mean of hour given ms above 4900 at-most 5000: no point. " in text
+            assert "(interval -)" not in text
 
     asyncio.run(run())
 
@@ -90,6 +96,7 @@ def test_labels_are_small_multiples_and_two_of_them_a_table(tmp_path: Path) -> N
             await here.publish(DEVICES, minimum=500)
             await fill(here, DEVICES, of_devices(20_000))
             text = await look(here, f"/surveys/{DEVICES.fingerprint}?wait=1")
+            assert "or equals the label" in text
             assert text.count('<path class="line"') == 2  # that of few people has none
             assert "Not shown: fewer than 2% of the people" in text
             await here.publish(both, minimum=500)

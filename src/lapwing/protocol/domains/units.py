@@ -270,26 +270,38 @@ def _array_of(values: Any) -> NDArray[Any]:
     return cells
 
 
-def check_seconds(value: Any, *, domain: Any) -> None:
-    """Refuse milliseconds where a domain counts seconds, before a person pays for an answer.
+def check_plain_number(value: Any, *, domain: Any) -> None:
+    """Refuse a number that may be of another scale, before a person pays for an answer.
 
-    They would lie far outside, or be clipped. A curator counts them there, because an error would
-    reveal something about a row.
+    A number for a time of day may be hours, minutes or seconds. Milliseconds in place of seconds
+    would lie far outside, or be clipped. A curator counts such numbers as they are, because an
+    error would reveal something about a row.
 
     value: Value of one person.
     domain: The survey's domain.
 
-    Raises DomainError when the value is a plain number beyond 10^11 and the domain, whose unit is
-    "datetime", does not reach so far. As seconds it is a year after 5138, or before -1199.
+    Raises DomainError when the value is a plain number and the unit "date" or "time-of-day". If it
+    is "datetime", only when the number is beyond 10^11 and the domain does not reach so far. As
+    seconds it is a year after 5138, or before -1199.
     """
     if hasattr(domain, "domains"):  # a pair
-        for axis, (own,) in zip(domain.domains, domain.columns([value]), strict=True):
-            check_seconds(own, domain=axis)
+        for (name, axis), (own,) in zip(domain.axes.items(), domain.columns([value]), strict=True):
+            try:
+                check_plain_number(own, domain=axis)
+            except DomainError as error:
+                raise DomainError(f"axis {name}: {error}") from None
+    unit = getattr(domain, "unit", "number")
     plain = isinstance(value, Decimal) or _is_plain(type(value))
-    if getattr(domain, "unit", "number") != "datetime" or not plain:
+    if not plain or is_missing(value):
         return
+    if unit in ("date", "time-of-day"):
+        raise DomainError(
+            f"a {unit} must not be a plain number on a device, because the number does not say its "
+            f'unit. Write it as a string, such as "{EXAMPLES[unit]}"'
+        )
     number = abs(_float(value))
-    if _MOST_SECONDS < number < math.inf and max(-domain.low, domain.high) <= _MOST_SECONDS:
+    beyond = _MOST_SECONDS < number < math.inf
+    if unit == "datetime" and beyond and max(-domain.low, domain.high) <= _MOST_SECONDS:
         raise DomainError(
             "a datetime given as a number must be seconds since 1970, but this one exceeds "
             "10^11. Pass the datetime itself, or divide milliseconds by 1000"

@@ -118,8 +118,15 @@ class BinWindows(AxisWindows):
         """Outputs of the windows, and those of the symbols that stand apart."""
         return self._grid + self.near * (self.domain.size - len(self._bins))
 
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """The first output that sees each symbol of the axis."""
+        return self._start(np.arange(self.domain.size))
+
     def _start(self, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the first output that sees each symbol."""
+        if symbols.size > self.domain.size:
+            return self._starts[symbols]
         bins = self._bins
         inside = (bins.start <= symbols) & (symbols < bins.stop)
         apart = self._grid + self.near * place_apart(symbols, bins)

@@ -148,10 +148,11 @@ class BoxWave(TwoLevel):
         """
         first, second = self._sides
         rows = point // self.domain.shape[1]
+        if second.outputs == 1:  # a strip
+            return first.locate(rows, offset + np.where(near, 0, first.near))
         columns = point - rows * self.domain.shape[1]
-        for side, other, symbols in ((first, second, rows), (second, first, columns)):
-            if other.outputs == 1:  # a strip
-                return side.locate(symbols, offset + np.where(near, 0, side.near))
+        if first.outputs == 1:
+            return second.locate(columns, offset + np.where(near, 0, second.near))
         beyond = (first.outputs - first.near) * second.outputs
         # Of a near output, of one in a row beyond, of one beside in a near row.
         beside = offset - beyond

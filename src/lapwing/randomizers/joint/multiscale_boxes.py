@@ -365,7 +365,8 @@ class MultiscaleBoxes(Mixture[CountTally]):
         kind, sizes, _ = (self.components or ())[group]
         if kind == "box":
             return symbols
-        places = np.divmod(symbols, self.domain.shape[1])
+        first = symbols // self.domain.shape[1]
+        places = (first, symbols - first * self.domain.shape[1])
         rows, columns = (
             _blocks_at(axis, size, at)
             for axis, size, at in zip(self.domain.domains, sizes, places, strict=True)
@@ -399,6 +400,8 @@ def blocks_of(axis: Domain, size: int | None) -> NDArray[np.int64]:
 def _blocks_at(axis: Domain, size: int | None, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
     if size is None:
         return np.zeros_like(symbols)
+    if symbols.size > axis.size:
+        return blocks_of(axis, size)[symbols]
     bins = bin_range(axis)
     inside = (bins.start <= symbols) & (symbols < bins.stop)
     apart = -(-len(bins) // size) + place_apart(symbols, bins)

@@ -81,6 +81,7 @@ def pair_view(document: Document) -> dict[str, Any]:
         "questions": document["questions"],
         "caution": document["caution"],
         "axes": list(domain.names),
+        "labels": not all(ordered),
     }
 
 

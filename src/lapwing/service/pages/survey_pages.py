@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -318,7 +319,9 @@ async def _document(
         if problem.problem != Problem.CANNOT_BE_SAID or not (wish.low or wish.high):
             raise
         document = await _decoded(collector, kept, wish.question(kept, ranged=False))
-        told["range_problem"] = problem.detail
+        # The form has no field with such a name.
+        detail = re.sub(r"\b(above|at_least|at_most|below) must", "each end must", problem.detail)
+        told["range_problem"] = detail
         return document
 
 
