@@ -74,8 +74,9 @@ epsilon = 1. REPORTS_PER_VALUE of one value, and of each in `make soak`, tell 1.
 PEOPLE = 1_200
 """People in each of those tallies: counts of ten and more, nearly normal."""
 
-DECODES = 2_000
-"""Simulated decodes behind a test of unbiasedness and of a covariance."""
+DECODES = 1_200
+"""Simulated decodes behind a test of unbiasedness and of a covariance: a bias of a quarter of the
+standard deviation is 8.7 standard errors, a variance that is 1 / 0.7 of the stated one is 10."""
 
 COIN_BITS = 8_000_000
 """Bits behind a test of a coin: a probability off by .0013 is 7.1 standard errors away."""
