@@ -48,6 +48,7 @@ from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.messages.release_identity import (
     IDENTIFIER,
     SummedRelease,
+    check_digests,
     digests_of_sum,
     is_stated,
 )
@@ -412,7 +413,7 @@ class Release(SummedRelease, Stored):
                 "or more",
             )
         object.__setattr__(self, "groups", groups)
-        self._check_digests([part.identifier for part in self.parts])
+        check_digests(self, [part.identifier for part in self.parts])
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
             raise MismatchError(

@@ -28,8 +28,8 @@ from lapwing.results.band import (
 from lapwing.results.circle import circle_from
 from lapwing.results.comparable import Comparable
 from lapwing.results.directions import (
-    MeanDirection,
-    mean_direction,
+    directions_of,
+    mean_shift,
     quantile_arc,
     shift_interval,
 )
@@ -59,20 +59,6 @@ class DifferenceIntervals:
         def share(self, label: Any, *, among: Among = "all") -> float:
             """Return the share of a symbol in the first minus that in the second."""
             ...
-
-    def _mean_shift(self, level: float) -> float:
-        """Return the shift of the mean. NaN where at this level one side has no clear middle."""
-        shift = self.first.cumulative.mean - self.second.cumulative.mean
-        circle = self.first.cumulative.circle
-        if circle is None or math.isnan(shift):
-            return shift
-        clear = all(direction.is_clear for direction in self._directions(level))
-        return circle.shorter(shift) if clear else math.nan
-
-    def _directions(self, level: float) -> list[MeanDirection]:
-        """Return the mean directions on a circle. None without error distributions."""
-        domain = self.first.domain
-        return [mean_direction(law, domain, level) for law in self._error_laws() or ()]
 
     @inherits(DistributionIntervals.probability_interval)
     def probability_interval(
@@ -162,11 +148,11 @@ class DifferenceIntervals:
         error_laws = self._error_laws()
         if error_laws is None:
             return None
-        circle, shift = self.first.cumulative.circle, self._mean_shift(level)
+        circle, shift = self.first.cumulative.circle, mean_shift(self, level)
         if circle is not None:
             if math.isnan(shift):
                 return None
-            return shift_interval(*self._directions(level), circle=circle, shift=shift)
+            return shift_interval(*directions_of(self, level), circle=circle, shift=shift)
         left, right = held_values(self.first.domain)
         length = float(right[-1] - left[0])
         one, two = (mean_ends(each, left, right) for each in error_laws)

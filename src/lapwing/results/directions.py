@@ -234,3 +234,26 @@ def quantile_arc(
         low_place = math.floor(low_place)
         high_place = max(low_place, float(to_days(high_place, domain)))
     return min(low_place, quantile), max(high_place, quantile)
+
+
+def directions_of(difference: Any, level: float) -> list[MeanDirection]:
+    """Return the mean directions of both sides of a difference. None without error distributions.
+
+    They are those from which single numbers are answered (:func:`answering`).
+    """
+    sides = (difference.first, difference.second)
+    laws = [each._present_uncertainty for each in sides]
+    if any(law is None for law in laws):
+        return []
+    abouts = [law.about("simultaneous", difference.target) for law in laws]
+    return [mean_direction(law, difference.first.domain, level) for law in abouts]
+
+
+def mean_shift(difference: Any, level: float) -> float:
+    """Return the shift of the mean. NaN where at this level one side has no clear middle."""
+    one, two = difference.first.cumulative, difference.second.cumulative
+    shift: float = one.mean - two.mean
+    if one.circle is None or math.isnan(shift):
+        return shift
+    clear = all(direction.is_clear for direction in directions_of(difference, level))
+    return float(one.circle.shorter(shift)) if clear else math.nan

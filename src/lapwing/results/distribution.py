@@ -36,7 +36,7 @@ from lapwing.results.atoms import Atom, atoms_at
 from lapwing.results.band import Among, Kind, Target, table_kind
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
-from lapwing.results.distribution_intervals import DistributionIntervals
+from lapwing.results.distribution_intervals import DistributionIntervals, warn_at_an_end
 from lapwing.results.exact_values import StoredResult, exact_mark, promise_text
 from lapwing.results.intervals import has_middle, quantile_places
 from lapwing.results.picture import Picture, pictures_of
@@ -238,7 +238,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
                 "Ask for the share of missing values"
             )
         curve = Cumulative.on(self.domain, self.mass)
-        return replace(curve, warn=self._warn_of_a_moment) if curve.outside else curve
+        return replace(curve, warn=self._warn_when_limited) if curve.outside else curve
 
     @unless_few
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
@@ -307,7 +307,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         [0.1, 0.3, 0.5]
         """
         places = to_places(points, self.domain)
-        self._warn_at_an_end(places)
+        warn_at_an_end(self, places)
         return np.minimum(self.cumulative.up_to(places), 1.0)
 
     @unless_few
@@ -385,7 +385,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         """
         spans = to_spans(low, high, self.domain, closed)
         for span in spans:
-            self._warn_at_an_end(*span)
+            warn_at_an_end(self, *span)
         return min(self.cumulative.between(spans), 1.0)
 
     @unless_few

@@ -29,7 +29,7 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.question_answers import in_place_of_curve, question_table
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
-from lapwing.results.steps import Detail, Steps, shared_steps
+from lapwing.results.steps import Detail, Steps, drawn_steps, shared_steps
 from lapwing.results.symbols import measured_in, values_of
 from lapwing.results.unanswered import reason_of
 
@@ -665,7 +665,8 @@ def pictures_of(
     density = Densities.of_steps(
         axis,
         curve,
-        result._steps(
+        drawn_steps(
+            result,
             level=level,
             steps=shared_steps([result]) if detail == "resolved" else None,
             target=target,

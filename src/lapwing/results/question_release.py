@@ -33,6 +33,7 @@ from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
 from lapwing.protocol.messages.release_identity import (
     IDENTIFIER,
     SummedRelease,
+    check_digests,
     digests_of_sum,
 )
 from lapwing.protocol.release import LARGEST_SUM, Release
@@ -229,7 +230,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
             raise ArgumentError("identifiers", "must be 32 lowercase hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both, so its people would count twice")
-        self._check_digests(names)
+        check_digests(self, names)
         if not self.parts:
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:
