@@ -93,8 +93,6 @@ def _canonical(document: Any, dumps: Callable[[Any], bytes]) -> bytes:
 def fingerprint(document: Any) -> str:
     """Return the SHA-256 of the canonical JSON, as 64 hex digits.
 
-    Examples
-    --------
     >>> fingerprint({"b": 1, "a": 2}) == fingerprint({"a": 2, "b": 1})
     True
     """
@@ -325,8 +323,6 @@ _CALLED = {
 def called(name: str) -> str:
     """Return what people call a format.
 
-    Examples
-    --------
     >>> called("lapwing-survey"), called("lapwing-exact-counts"), called("other")
     ('a survey', 'exact counts', "a document 'other'")
     """

@@ -196,8 +196,6 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     command: A parameter that is declared as a dataclass stands for the fields of it, which are
         declared as options are. The command is called with the dataclass.
 
-    Examples
-    --------
     >>> @dataclasses.dataclass
     ... class Ends:
     ...     low: int = option("Where it starts.", "N", default=0)

@@ -249,8 +249,6 @@ def planned_parts(
         new ones will be decoded together. Default: none.
     returns: Mixture components.
 
-    Notes
-    -----
     The error is the larger of two ratios to that of the default mixture. They are those of the
     expected Wasserstein-1 distance and of the expected largest gap. By their product, columns with
     many small spikes lost the subsets that find them, and a few percent of the distance. No mixture

@@ -33,8 +33,6 @@ class Circle:
 
     low: The point at which it is cut, in the numbers of the unit.
 
-    Examples
-    --------
     >>> day = Circle(0.0, 24.0)
     >>> day.shorter(23.0), float(day.wrapped(25.0)), day.arc(23.0, 26.0)
     (-1.0, 1.0, (23.0, 2.0))

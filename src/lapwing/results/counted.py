@@ -39,8 +39,6 @@ def unit_document(guarantee: Promise) -> dict[str, Any] | None:
 def counted_word(guarantee: Promise, number: int = 0) -> str:
     """Return what is counted, in words: of one or of several.
 
-    Examples
-    --------
     >>> counted_word(None), counted_word(None, 1)
     ('people', 'person')
     """
@@ -55,8 +53,6 @@ def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
     guarantee: With a unit of privacy, its rows are counted, and perhaps not all of them.
     reports: How many are counted. 0: not said.
 
-    Examples
-    --------
     >>> whom("empirical"), whom("population")
     ('the people in the data', 'the population')
     """

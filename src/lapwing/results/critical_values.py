@@ -48,8 +48,6 @@ def independent_critical_values(level: float, count: int, laplace: Vector) -> Ve
     laplace: Part of the variance of each that is Laplace noise, in 0..1, float64 [errors]. The rest
         is normal, and independent of it.
 
-    Examples
-    --------
     >>> independent_critical_values(0.95, 1, np.array([0.0, 1.0])).round(3).tolist()
     [1.96, 2.118]
     >>> independent_critical_values(0.95, 1000, np.array([0.0, 1.0])).round(2).tolist()
@@ -92,8 +90,6 @@ def whole_reach(critical: float, deviation: Vector) -> Vector:
     critical: Standard deviations that a normal error would need.
     deviation: Standard deviations of the errors, in people.
 
-    Examples
-    --------
     >>> whole_reach(1.96, np.array([0.1, 0.5, 1.0, 4.0])).round(2).tolist()
     [0.2, 1.5, 2.5, 7.84]
     """

@@ -77,8 +77,6 @@ def mean_direction(law: Uncertainty, domain: Domain, level: float) -> MeanDirect
 
     Raises ArgumentError when the level is not in (0, 1).
 
-    Notes
-    -----
     The interval of the direction inverts a test, as Fieller's of a ratio (1954). It contains each
     direction for which the perpendicular component of the mean resultant may be zero. Its level is
     exact for Gaussian errors. Whether R may be zero involves both components, so it is decided by
@@ -168,8 +166,6 @@ def shift_interval(
 
     None where it is the whole circle. Its ends may be more than half the circle from zero.
 
-    Notes
-    -----
     Contributions of the noise add in squares. Those of places inside bins do not (Zou and Donner,
     "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008).
     """
@@ -204,8 +200,6 @@ def quantile_arc(
     quantile: The estimate, which the interval reaches to: from `start` on.
     start: On the circle, below its end.
 
-    Notes
-    -----
     Inverts the band of the CDF that begins at `start`. If that is inside a bin, the number of its
     values before it is unknown. The lower end assumes all of them, the upper end none.
     """

@@ -225,8 +225,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
     def cumulative(self) -> Cumulative:
         """CDF among those whose value is present, in plain numbers. DomainError for categories.
 
-        Examples
-        --------
         >>> import lapwing as lw
         >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
         >>> round(ages.cumulative.moment(2))
@@ -525,8 +523,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         a probability of 99%, none is detected. The CDF stays linear inside the bin of a detected
         atom, because no report shows where in the bin it is.
 
-        Examples
-        --------
         >>> import lapwing as lw
         >>> dollars = lw.Interval(0, 100, bins=10, atoms=[0])
         >>> zero, = lw.Distribution.of_values([0, 0, 30, 80], dollars).atoms

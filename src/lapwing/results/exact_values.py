@@ -46,8 +46,6 @@ def promise_text(result: Any) -> str | None:
 
     Every screen, picture and table takes the words here.
 
-    Examples
-    --------
     >>> import lapwing as lw
     >>> promise_text(lw.Distribution.of_counts([3, 1], lw.Categories(["no", "yes"])))
     'exact values, not private'

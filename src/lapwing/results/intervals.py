@@ -205,8 +205,6 @@ def variance_interval(
 ) -> tuple[float, float]:
     """Return an interval for the variance, in the squared unit of the line.
 
-    Notes
-    -----
     The variance of the middles of the bins is ``sum(m c^2) - (sum(m c))^2``, with the gradient
     ``(c - mean)^2`` in the masses m (delta method). A value differs from the middle of its bin by
     at most half the bin's width, h. By the triangle inequality, the standard deviation of the
@@ -233,8 +231,6 @@ def range_error_bounds(curve: Cumulative, band: Band, *, width: float | None) ->
 
     Raises ArgumentError when the width is not in (0, 1).
 
-    Notes
-    -----
     A range is a difference of two points of the CDF. So its error is at most twice the
     Kolmogorov-Smirnov distance. On average over even ends it is at most twice the Wasserstein-1
     distance on a domain of length 1 (Zhao et al. 2026, section 3.1). Both ends of a range of width

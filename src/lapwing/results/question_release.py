@@ -96,8 +96,6 @@ def divided_promise(promise: Promise, noises: Iterable[Noise]) -> Promise:
 def pure_epsilon(promise: Promise) -> Fraction:
     """Return the epsilon of a pure mechanism that keeps a guarantee.
 
-    Notes
-    -----
     Epsilon-DP implies mu-GDP where ``1 / (1 + e^epsilon) >= Phi(-mu / 2)``: its trade-off function
     has two straight pieces that meet there, and that of mu-GDP is convex and below both. It implies
     ``epsilon^2 / 2`` of zero-concentrated privacy.

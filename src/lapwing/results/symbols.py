@@ -111,8 +111,6 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
 
     Raises DomainError when it is none of them.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.categories import Categories
     >>> asked_symbol(Categories(["red", "green", "rest"], other="rest"), "green")
     1

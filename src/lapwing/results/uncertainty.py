@@ -365,8 +365,6 @@ class Uncertainty:
         level: In (0, 1).
         left, right: Ends of the symbols, float64 [symbols]. None for categories.
 
-        Notes
-        -----
         A pointwise band of a CDF is cut to the simultaneous one of the same level and target, up to
         32,768 symbols. The simultaneous band never falls, so it can be the narrower one where the
         estimate goes up and down. That was so at 15 to 37 of 48 points of a circle, once

@@ -48,8 +48,6 @@ class Retention:
     clock: Returns seconds since 1970.
     monotonic: Returns seconds of a clock that nobody sets.
 
-    Notes
-    -----
     An epoch moves on at the second of two looks. Both must find its end in the past. They must be
     apart by both clocks: ten minutes where it enters its grace or closes, an hour where it is
     deleted. The monotonic clock is that of a process, so a collector that starts again begins this

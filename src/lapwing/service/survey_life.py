@@ -93,8 +93,6 @@ def to_timestamp(text: object, *, name: str) -> int | None:
 def to_text(moment: int | None) -> str | None:
     """Return a time as a timestamp of RFC 3339, in UTC.
 
-    Examples
-    --------
     >>> to_text(to_timestamp("2026-12-01T01:00:00+01:00", name="opens"))
     '2026-12-01T00:00:00Z'
     """

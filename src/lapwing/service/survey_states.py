@@ -216,8 +216,6 @@ def _epoch(epoch: StoredEpoch, kept: KeptSurvey, look: Look | None, *, now: floa
 def count_document(reports: int, *, minimum: int, shown: bool) -> CountDocument:
     """Return a count as it may be told.
 
-    Examples
-    --------
     >>> count_document(999, minimum=1000, shown=False)
     {'reports': None, 'reports_text': 'fewer than 1,000'}
     """

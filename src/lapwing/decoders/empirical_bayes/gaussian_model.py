@@ -43,8 +43,6 @@ def quadratic_likelihood(
 
     pilot: float64 [size], positive.
 
-    Notes
-    -----
     O(outputs * size) per structured block, as its operator is applied to a matrix once.
     """
     size = channel.domain.size
@@ -200,8 +198,6 @@ class Posterior:
         line: bool [size], the symbols in order on a line, whose tails return to the sums of the
             mean. Default: none.
 
-        Notes
-        -----
         See :func:`nearest_distribution` and :meth:`_with_tails`.
         """
 
@@ -219,8 +215,6 @@ class Posterior:
     def _with_tails(self, mass: Vector, line: NDArray[np.bool_]) -> Vector:
         """Return masses of symbols on a line whose tails hold about what the mean has there.
 
-        Notes
-        -----
         Negative masses of empty cells are noise, and so are the positive ones between them. Their
         sum is nearly zero. Cells that are pushed up one by one hold a share that the sums rule out
         and that grows with the number of empty cells. The running sums of the mean have much less
@@ -276,14 +270,10 @@ def nearest_distribution(
     block: Returns the entries of C for some cells: float64 [cells, cells].
     shift: Returns C v: float64 [size], given the cells where v is not zero, and v there.
 
-    Notes
-    -----
     The method is that of [1]_, chapter 23. Exchanging cells by the signs of their multipliers needs
     no least squares. But it did not converge where the reports hardly distinguish neighboring
     cells.
 
-    References
-    ----------
     .. [1] C. L. Lawson, R. J. Hanson, "Solving Least Squares Problems", Prentice-Hall, 1974.
     """
     from scipy.optimize import nnls  # slow to import

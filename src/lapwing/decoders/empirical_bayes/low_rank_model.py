@@ -532,8 +532,6 @@ def low_rank_answer(
     scaled: :data:`WAVES` waves on the domain of the channel.
     passes: Times the likelihood is linearized, at least 1.
 
-    Notes
-    -----
     O(size * columns^2) time with about 200 columns, O(size * columns) memory. Blocks whose
     operator has no structure add O(outputs * size).
     """

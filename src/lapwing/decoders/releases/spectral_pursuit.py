@@ -98,8 +98,6 @@ class ReleasedMasses:
 
         cells: How the mass of each lies on the symbols.
 
-        Notes
-        -----
         One product of the operator with as many columns as cells, and O(answers * cells^2).
         """
         deviation = np.sqrt(noise_of(channel.blocks[0]))
@@ -162,8 +160,6 @@ def people_given(block: Block, release: Release, population: Vector, people: int
     population: Distribution m, float64 [symbols].
     people: Number of people.
 
-    Notes
-    -----
     It uses conjugate gradients, O(symbols log symbols) a step for prefix sums. Some tens of steps
     are enough, or thousands where there is hardly any noise. So nothing of the size [symbols,
     symbols] is held.
@@ -265,8 +261,6 @@ def polynomials(
     scaled: Waves of the bins.
     mass: The answer so far, float64 [size].
 
-    Notes
-    -----
     It takes O(size^2) for each degree.
     """
     if scaled.circular:

@@ -146,8 +146,6 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
 
     given, scaled :: As of :func:`smooth_series`.
 
-    Notes
-    -----
     Some five times the work of :func:`smooth_series` at 36 weeks, and O(weeks) beyond 60.
     """
     masses: list[Vector | None] = []

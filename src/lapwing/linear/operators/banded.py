@@ -29,8 +29,6 @@ class SlidingWindow(Operator):
     width: Outputs in the window of an input, in 1..size or more.
     inside, outside: The two values.
 
-    Notes
-    -----
     Both products need one prefix sum and two differences of it. Relative rounding error about
     size * 1e-16. Products with one vector run compiled, those with a matrix in NumPy: they are
     each other's reference in the tests.
@@ -156,8 +154,6 @@ class SlidingBox(Operator):
     half_width: Greater than 0, in units of the input interval (the paper's b).
     inside, outside: Densities (the paper's p and q).
 
-    Notes
-    -----
     Let F be the CDF of the input and G its integral. The probability of the output bin ``[y, z]``
     is ``outside (z - y) + (inside - outside) [D(z) - D(y)]`` where ``D(y) = G(y + b) - G(y - b)``.
     F is piecewise linear, so G is piecewise quadratic and is evaluated exactly. The midpoint rule
@@ -168,8 +164,6 @@ class SlidingBox(Operator):
 
     **Cost.** Both products take O(inputs + outputs).
 
-    References
-    ----------
     .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
        distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
     """
@@ -298,8 +292,6 @@ class SlidingTable(Operator):
     table: float64 [width], the values in the window of an input.
     outside: The value elsewhere.
 
-    Notes
-    -----
     The difference between the table and the floor is convolved by a real FFT of the length of
     the output or a little more: O(size log size) per product for any width. Rounding errors are
     about 1e-16 of the largest entry of the product, so small entries lose digits. The floor is

@@ -133,8 +133,6 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
         weights: float64 [rows].
         lags: At least 1. Entries that would leave the matrix are zero.
 
-        Notes
-        -----
         Here the matrix is made a few columns at a time, O(lags rows columns). Windows, circulant
         and compound-symmetric matrices and their coarsenings answer in O(lags (rows + columns)),
         sliding tables with a logarithm more.

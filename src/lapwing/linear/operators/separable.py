@@ -20,8 +20,6 @@ class Separable(Operator):
     first, second: Zeros and ones, [outputs of the axis, symbols of the axis].
     inside, outside: The two values of the entries.
 
-    Notes
-    -----
     **Cost.** Two products of matrices of one axis for each product with a vector.
     """
 

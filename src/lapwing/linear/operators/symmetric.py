@@ -52,8 +52,6 @@ class CompoundSymmetric(SymmetricOperator):
         Raises ZeroDivisionError when the matrix is singular: the two values agree, or the rows sum
         to zero.
 
-        Notes
-        -----
         ``(a I + b J)^-1 = I / a - b / (a (a + size b)) J``.
         """
         gap = self.diagonal - self.off_diagonal
@@ -83,8 +81,6 @@ class CompoundSymmetric(SymmetricOperator):
     ) -> tuple[Vector, Matrix, Vector]:
         """Return ``A (diag(diagonal) + factor diag(signs) factor') A'`` in the same three parts.
 
-        Notes
-        -----
         ``(a I + b J) D (a I + b J) = a^2 D + a b (d 1' + 1 d') + b^2 sum(d) 1 1'``, and
         ``d 1' + 1 d' = ((d + 1)(d + 1)' - (d - 1)(d - 1)') / 2``. O(size * rank).
         """
@@ -108,8 +104,6 @@ class CompoundSymmetric(SymmetricOperator):
     def separate_shares(self, rates: Vector, reports: int) -> tuple[Vector, Vector, float]:
         """Return the unbiased shares, their variances where nobody is, and the slope of those.
 
-        Notes
-        -----
         A row is a coin with probability p for its own category and q for others. So the variance of
         a share f is ``(q (1 - q) + f (p (1 - p) - q (1 - q))) / (n (p - q)^2)``.
         """

@@ -55,13 +55,9 @@ def least_variance_size(epsilon: Fraction | float) -> int:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Values g of a hash, in 2..65536.
 
-    Notes
-    -----
     The variance ``(e^epsilon + g - 1)^2 / ((e^epsilon - 1)^2 (g - 1))`` of one report is least at
     ``g = e^epsilon + 1`` [1]_. The better of the two whole numbers next to it is taken.
 
-    References
-    ----------
     .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
        frequency estimation", USENIX Security, 2017.
     """

@@ -228,8 +228,6 @@ class LinearChannel:
         values: How many values are looked at.
         expected_false: Number of them that may reach it on average, greater than 0.
 
-        Notes
-        -----
         The supports of a value that nobody holds are exactly Binomial(reports, outside), so the
         expected number is ``values * P(Binomial >= limit)``, also though they are dependent. The
         Gaussian distribution would admit 10% too many at 6.7 standard deviations.

@@ -54,8 +54,6 @@ def to_points(points: Values, *, unit: Unit, name: str = "a point") -> NDArray[n
 
     Raises DomainError when one cannot be read in this unit.
 
-    Examples
-    --------
     >>> to_points(["00:01", "24:00"], unit="time-of-day").tolist()
     [60.0, 86400.0]
     """
@@ -112,8 +110,6 @@ def to_values(found: ArrayLike, domain: Domain) -> Any:
     One for one: an array of datetime64, of strings (of objects, None for NaN), or of floats.
     Numbers stay where the domain reaches further than datetime64.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> day = Interval("00:00", "24:00", bins=24, unit="time-of-day")
     >>> to_values(34_200.25, day), to_values([0, 86_400], day).tolist()
@@ -179,8 +175,6 @@ def to_places(
     name: Name of a single point in messages.
     before: Whether P(value < point) is asked, not P(value <= point).
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> year = Interval("1970-01-01", "1971-01-01", bins=365, unit="date")
     >>> asked = to_places(["1970-01-02", 1], year)

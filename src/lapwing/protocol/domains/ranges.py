@@ -41,8 +41,6 @@ def to_spans(low: Any, high: Any, domain: Domain, closed: Closed | None = None) 
     Raises DomainError when an end cannot be read in the unit of the domain.
     Raises ArgumentError when it is no range.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> day = Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)
     >>> len(to_spans("06:00", "10:00", day)), len(to_spans("22:00", "02:00", day))
@@ -86,8 +84,6 @@ def default_closed(low: Any, domain: Domain) -> Closed:
     It is the end that belongs to the bins, so that a range between edges is exact. Of bins that are
     closed on the right, the first one holds `low` also. So does a range that begins there.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> income = Interval(0, 4, bins=4)
     >>> default_closed(0, income), default_closed(1, income)
@@ -210,8 +206,6 @@ OpenEnd = Literal["above", "at_least", "at_most", "below"]
 def open_end(domain: Domain, symbol: int) -> OpenEnd | None:
     """Return how the values of a bin lie beyond its only edge, None where it has two.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> ages = Interval(0, 100, bins=4, outside="overflow")
     >>> open_end(ages, 0), open_end(ages, 1), open_end(ages, 5)
@@ -228,8 +222,6 @@ def open_end(domain: Domain, symbol: int) -> OpenEnd | None:
 def split_symbol(domain: Domain, place: Places) -> int | None:
     """Return the bin that a place cuts in two, None where it lies between bins.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> ages = Interval(0, 4, bins=4, outside="refuse")
     >>> ((start, stop),) = to_spans(1, 2.5, ages)
@@ -246,8 +238,6 @@ def split_symbol(domain: Domain, place: Places) -> int | None:
 def first_symbol_after(domain: Domain, place: Places) -> int | None:
     """Return the first bin whose values lie after a place, None where the place cuts a bin.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> ages = Interval(0, 4, bins=4, outside="refuse")
     >>> ((start, stop),) = to_spans(1, 2.5, ages)
@@ -266,8 +256,6 @@ def end_symbol(domain: Domain, place: Places) -> int | None:
     side of the place is anything between that without the bin and that with it. An atom there has a
     bin of its own.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> income, known = Interval(0, 4, bins=4), Interval(0, 4, bins=4, atoms=[0])
     >>> end_symbol(income, to_places(0, income)), end_symbol(known, to_places(0, known))
@@ -294,8 +282,6 @@ def bin_of_low(domain: Domain) -> int | None:
     A CDF then says no more at `low` than that it is between those of the two bins. None where no
     bin is for values below, or `low` is an atom.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> bin_of_low(Interval(0, 64, bins=64)), bin_of_low(Interval(0, 64, bins=64, atoms=[0]))
     (1, None)
@@ -311,8 +297,6 @@ def held_values(domain: Domain) -> tuple[Vector, Vector]:
     They are the ends of the bin. Where all values are whole numbers, they are the first and the
     last one in it. A bin that has none stands for its middle.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> first, last = held_values(Interval(0, 6, bins=3, whole=True))
     >>> first.tolist(), last.tolist()

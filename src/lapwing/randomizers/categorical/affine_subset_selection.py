@@ -63,8 +63,6 @@ class AffineSets:
     def count(self, codes: Whole) -> Whole:
         """Return in how many of the sets with these codes each element is: int64 [2^k].
 
-        Notes
-        -----
         It takes O(codes * members) by listing the members, or O(4^k) for all sets at once. The
         cheaper one is taken.
         """

@@ -34,14 +34,10 @@ def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Categories in a set, in 1..k-1.
 
-    Notes
-    -----
     Let A be the probability that a set holds the true category, and q that of another one. Then the
     variance is ``q (1 - q) / (A - q)^2`` for one report. The best size is one of the two whole
     numbers next to ``k / (e^epsilon + 1)`` [1]_, [2]_.
 
-    References
-    ----------
     .. [1] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally
        differential privacy", IEEE Transactions on Information Theory 64(8), 2018.
        doi:10.1109/TIT.2018.2809790

@@ -97,13 +97,9 @@ def default_mixture(epsilon: float) -> tuple[Wave, ...]:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Mixture components, as :class:`MultiscaleWave` takes them.
 
-    Notes
-    -----
     Multiples are rounded to 0.001 and shares to 0.0001. So machines whose logarithms differ in the
     last digit agree on the components.
 
-    Examples
-    --------
     >>> default_mixture(1)
     (('wave', 0.35, 0.17), ('wave', 0.7, 0.57), ('subset', 16, 0.08), ('subset', 256, 0.18))
     """

@@ -136,8 +136,6 @@ class Store:
     driver: An open database whose tables are of the newest version. It is closed where the store
         cannot be made.
 
-    Notes
-    -----
     Every method may be called from any thread. Writes wait for their turn. When a method returns,
     its work is on disk. A missing survey or epoch raises NotStoredError, a full disk
     StoreFullError, and any other database failure StoreError. Then nothing of the call is stored.
