@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
-from lapwing.protocol.domains.domain_answers import to_points
+from lapwing.protocol.domains.ranges import to_points
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_numbers
 from lapwing.results.circle import Circle

@@ -15,6 +15,7 @@ from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.operator import (
     BlockDiagonal,
     Coarsened,
+    CompoundSymmetric,
     OwnColumns,
     Repeated,
     Stacked,
@@ -22,7 +23,6 @@ from lapwing.linear.operators.operator import (
 )
 from lapwing.linear.operators.random_signs import SignColumns, random_columns
 from lapwing.linear.operators.separable import ProductBlocks, Separable
-from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.papers.baselines.multiply_shift import PooledHashes, factors_and_shifts, keys_of
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {

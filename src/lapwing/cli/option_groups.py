@@ -93,6 +93,16 @@ class SharingCommand(TyperCommand):
                     formatter.write_dl(rows)
 
 
+def argument(help: str, metavar: str) -> Any:
+    """Return what the annotation of an argument says: what it is, and its name in the usage."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
+def named(flags: str, help: str, metavar: str | None = None) -> Any:
+    """Return what the annotation of an option of one command says. The flags are one string."""
+    return typer.Option(*flags.split(), metavar=metavar, help=help)
+
+
 class Rule(NamedTuple):
     """Options of a command that need or exclude each other. All are named by their fields.
 

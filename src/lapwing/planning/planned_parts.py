@@ -23,9 +23,8 @@ from scipy.linalg import cholesky
 
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import learned_prior, pilot_of
-from lapwing.decoders.empirical_bayes.gaussian_model import Posterior
+from lapwing.decoders.empirical_bayes.gaussian_model import Posterior, ScaledBasis
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.errors import ArgumentError, DomainError, MismatchError, kind_of
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread

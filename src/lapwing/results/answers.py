@@ -32,15 +32,16 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import weakest_standing
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import Places, to_days
 from lapwing.protocol.domains.ranges import (
     OpenEnd,
+    Places,
     Span,
     bin_of_low,
     number_of,
     open_end,
     split_symbol,
     symbol_places,
+    to_days,
 )
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Mean, Quantile, Question, Share, label_of

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_points
+from lapwing.protocol.domains.ranges import to_points
 
 NO_MIDDLE = "no clear center: the mean resultant length may be 0"
 """Said in the place of a mean direction where the interval of that length holds zero."""

@@ -15,8 +15,7 @@ from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
-from lapwing.protocol.domains.domain_answers import to_places
-from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.protocol.domains.ranges import Closed, to_places, to_spans
 from lapwing.registry import class_of
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of

@@ -34,8 +34,7 @@ from lapwing.results.directions import (
     shift_interval,
 )
 from lapwing.results.distribution_intervals import DistributionIntervals
-from lapwing.results.intervals import ends_of_share, mean_ends, probability_ends, reaching
-from lapwing.results.signed_estimate import band_on
+from lapwing.results.intervals import band_on, ends_of_share, mean_ends, probability_ends, reaching
 from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
 
 

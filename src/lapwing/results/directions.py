@@ -19,7 +19,7 @@ import numpy as np
 
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import has_whole_days, to_days
+from lapwing.protocol.domains.ranges import has_whole_days, to_days
 from lapwing.results.circle import Circle, symbols_before
 from lapwing.results.uncertainty import (
     Kind,

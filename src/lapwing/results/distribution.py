@@ -19,15 +19,16 @@ from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain import Domain, one_for_each_symbol, require_domain
-from lapwing.protocol.domains.domain_answers import (
-    to_places,
-    to_points,
-    to_values,
-)
 from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.protocol.domains.ranges import (
+    Closed,
+    to_places,
+    to_points,
+    to_spans,
+    to_values,
+)
 from lapwing.questions import Question
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of

@@ -19,8 +19,15 @@ from lapwing.errors import ArgumentError, LimitedWarning, callers_level
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
-from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
-from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
+from lapwing.protocol.domains.ranges import (
+    Closed,
+    Places,
+    end_symbol,
+    held_values,
+    to_days,
+    to_interval,
+    to_spans,
+)
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve, Question
 from lapwing.results.answer_documents import AnswerDocument
@@ -32,6 +39,7 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.directions import quantile_arc
 from lapwing.results.intervals import (
     answering,
+    band_on,
     direction_of,
     ends_of_share,
     functional,
@@ -49,7 +57,6 @@ from lapwing.results.question_answers import (
 from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import (
     SignedEstimate,
-    band_on,
     present_uncertainty,
     spans_interval,
 )

@@ -21,18 +21,26 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import has_whole_days, to_days
-from lapwing.protocol.domains.ranges import Span, symbol_places, touched
-from lapwing.results.band import Among
+from lapwing.protocol.domains.ranges import (
+    Span,
+    bin_of_low,
+    has_whole_days,
+    symbol_places,
+    to_days,
+    touched,
+)
+from lapwing.results.band import Among, whole_reach
 from lapwing.results.circle import circle_from
-from lapwing.results.critical_values import whole_reach
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.directions import MeanDirection, mean_direction
 from lapwing.results.symbols import share_symbol
 from lapwing.results.uncertainty import (
     Band,
+    Kind,
     Target,
     Uncertainty,
+    check_kind,
+    check_level,
     independent_critical_values,
     normal_critical_value,
 )
@@ -300,3 +308,22 @@ def ends_of_share(result: Any, label: Any, target: Target, among: Among) -> Ends
         error_law = error_law.given_present() if error_law.says_present else None
     answered = answering(error_law, target)
     return None if answered is None else share_ends(answered, symbol)
+
+
+def band_on(
+    domain: Domain, uncertainty: Uncertainty | None, *, level: float, kind: Kind, target: Target
+) -> Band | None:
+    """Return the band of an error distribution on a domain. None without one."""
+    check_level(level)
+    check_kind(kind, target)
+    if uncertainty is None:
+        return None
+    band = uncertainty.band(
+        level=level,
+        kind=kind,
+        target=target,
+        left=domain.left if domain.ordered else None,
+        right=domain.right if domain.ordered else None,
+    )
+    symbol = bin_of_low(domain)
+    return band if symbol is None else band.holding_low(symbol)

@@ -17,9 +17,8 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_points
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.domains.ranges import OpenEnd, open_end
+from lapwing.protocol.domains.ranges import OpenEnd, open_end, to_points
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.questions import Histogram, Question, Share
 from lapwing.results.atoms import expected_mass, found_bins

@@ -10,8 +10,8 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.ranges import (
+    Places,
     default_closed,
     end_symbol,
     first_symbol_after,

@@ -24,9 +24,14 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.sums import running_sums
-from lapwing.results.band import Band, Kind, Target, check_kind, check_level, cut_band
-from lapwing.results.critical_values import (
+from lapwing.results.band import (
     MOST_TAILS,
+    Band,
+    Kind,
+    Target,
+    check_kind,
+    check_level,
+    cut_band,
     independent_critical_values,
     normal_critical_value,
     whole_reach,

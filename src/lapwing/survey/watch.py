@@ -11,8 +11,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from lapwing.declared import Declared, From, Whole
-from lapwing.decoders.empirical_bayes.gaussian_model import quadratic_likelihood
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import ScaledBasis, quadratic_likelihood
 from lapwing.decoders.series.change_points import (
     SIZES,
     WAVES,

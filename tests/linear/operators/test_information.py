@@ -19,12 +19,12 @@ from lapwing.linear.operators.banded import (
 )
 from lapwing.linear.operators.operator import (
     Coarsened,
+    CompoundSymmetric,
     Repeated,
     WeightedInformation,
     as_operator,
     dense,
 )
-from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 

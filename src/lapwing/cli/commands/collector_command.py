@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from lapwing.cli.console import Output, check_output, facts, grid, is_terminal, writing
+from lapwing.cli.option_groups import argument, named
 from lapwing.cli.reading.collector_store import StoreOptions
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored import read_survey
@@ -26,17 +27,16 @@ _CHUNK = 2**20
 
 _TOKEN = "LAPWING_ADMIN_TOKEN"
 
+Address = Annotated[
+    str, argument("The collector's address, such as https://reports.example", "ADDRESS")
+]
+
+_HERE = "http://127.0.0.1:8080"
+
 
 def add_survey(
-    survey: Annotated[
-        Path, typer.Argument(metavar="SURVEY", help="A survey file from `lapwing new`.")
-    ],
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
-        ),
-    ] = "http://127.0.0.1:8080",
+    survey: Annotated[Path, argument("A survey file from `lapwing new`.", "SURVEY")],
+    address: Address = _HERE,
     *,
     epoch: Annotated[
         str,
@@ -49,10 +49,10 @@ def add_survey(
     ],
     closes: Annotated[
         str | None,
-        typer.Option(
+        named(
             "--closes",
-            metavar="TIME",
-            help="When the epoch closes, such as 2026-12-06T00:00:00Z. [default: manually]",
+            "When the epoch closes, such as 2026-12-06T00:00:00Z. [default: manually]",
+            "TIME",
         ),
     ] = None,
     minimum: Annotated[
@@ -106,12 +106,7 @@ def _agree_to_text(collector: CollectorAddress, survey: Survey, out: Output) -> 
 
 
 def tokens(
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
-        ),
-    ] = "http://127.0.0.1:8080",
+    address: Address = _HERE,
     *,
     out: Output,
 ) -> None:
@@ -134,17 +129,9 @@ def tokens(
 
 def revoke(
     id: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID", help="The token's id, 12 hex digits from `lapwing collector tokens`."
-        ),
+        str, argument("The token's id, 12 hex digits from `lapwing collector tokens`.", "ID")
     ],
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
-        ),
-    ] = "http://127.0.0.1:8080",
+    address: Address = _HERE,
     *,
     out: Output,
 ) -> None:
@@ -181,10 +168,7 @@ def _admin_token() -> str:
 def export(
     survey: Annotated[
         str,
-        typer.Argument(
-            metavar="FINGERPRINT",
-            help="The survey's fingerprint: all 64 hex digits, or the first few.",
-        ),
+        argument("The survey's fingerprint: all 64 hex digits, or the first few.", "FINGERPRINT"),
     ],
     output: OutputFile,
     force: Force = False,
@@ -221,9 +205,7 @@ def export(
 
 
 def import_(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file that `lapwing collector export` wrote.")
-    ],
+    file: Annotated[Path, argument("A file that `lapwing collector export` wrote.", "FILE")],
     *,
     where: StoreOptions,
     out: Output,

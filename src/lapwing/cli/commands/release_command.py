@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lapwing.cli.console import Output, check_output, facts, grid, write_text
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, argument, option
 from lapwing.cli.reading.column_options import is_summary, reading_of, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.noisy_counts import RULES as COUNTS_RULES
@@ -228,10 +226,10 @@ RULES = (
 def release(
     data: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="DATA",
-            help="A table (.parquet, .csv or - for standard input) or exact counts (lapwing "
+        argument(
+            "A table (.parquet, .csv or - for standard input) or exact counts (lapwing "
             "count). With --next-round, those of all rounds, the new one last.",
+            "DATA",
         ),
     ] = None,
     output: OutputUnlessTried = None,

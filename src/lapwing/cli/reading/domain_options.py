@@ -10,9 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import typer
-
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, named, option
 from lapwing.cli.reading.options import DecimalName, EncodingName, NoHeader, ThousandsName
 from lapwing.documents import read, read_as, require, require_format
 from lapwing.engines.arrow.unit_columns import check_units
@@ -39,12 +37,12 @@ from lapwing.stored_files import DOMAIN
 
 TextsName = Annotated[
     str | None,
-    typer.Option(
+    named(
         "--texts",
-        metavar="HOW",
-        help="Format of dates, times and durations in strings. iso (default): 2026-11-21T09:30 or "
+        "Format of dates, times and durations in strings. iso (default): 2026-11-21T09:30 or "
         "1:30:00. days or seconds: numbers, for dates and times "
         "since 1970 or midnight. Strings that cannot be parsed are missing values.",
+        "HOW",
     ),
 ]
 

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, one_pass, pilot_of
-from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, Likelihood
+from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, Likelihood, ScaledBasis
 from lapwing.decoders.empirical_bayes.low_rank_model import (
     BLUR,
     Atoms,
     LowRankAnswer,
     low_rank_answer,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.operators.sums import running_sums
 from lapwing.protocol.channels.channel import Channel

@@ -25,15 +25,16 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
 from lapwing.decoders.empirical_bayes.gaussian_model import (
+    FREE,
     Evidence,
     NormalPrior,
     Posterior,
+    ScaledBasis,
     Spectrum,
     averaged_spectrum,
     quadratic_likelihood,
     refined,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally

@@ -23,13 +23,14 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import dtrsm
 
 from lapwing.decoders.empirical_bayes.gaussian_model import (
+    FREE,
     Likelihood,
+    ScaledBasis,
     Spectrum,
     averaged_spectrum,
     nearest_distribution,
     refined,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally

@@ -31,13 +31,14 @@ from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of,
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, Cells, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, whole_answer
 from lapwing.decoders.empirical_bayes.gaussian_model import (
+    FREE,
     Evidence,
     NormalPrior,
+    ScaledBasis,
     likelihood_terms,
     shrunk,
 )
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
-from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector

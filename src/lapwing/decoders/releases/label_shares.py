@@ -27,7 +27,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
-from lapwing.results.critical_values import MOSTLY_ZERO
+from lapwing.results.band import MOSTLY_ZERO
 from lapwing.results.distribution import Distribution
 from lapwing.results.unanswered import too_few
 from lapwing.results.uncertainty import Uncertainty

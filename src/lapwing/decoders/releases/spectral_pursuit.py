@@ -36,7 +36,12 @@ from lapwing.decoders.empirical_bayes.dense_model import (
     learned_answer,
     log_density,
 )
-from lapwing.decoders.empirical_bayes.gaussian_model import Spectrum, evidence_of
+from lapwing.decoders.empirical_bayes.gaussian_model import (
+    Basis,
+    ScaledBasis,
+    Spectrum,
+    evidence_of,
+)
 from lapwing.decoders.empirical_bayes.spectral_prior import (
     METHOD,
     always_allowed,
@@ -44,7 +49,6 @@ from lapwing.decoders.empirical_bayes.spectral_prior import (
     widened_band,
     widened_posteriors,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import Basis, ScaledBasis
 from lapwing.decoders.releases.fine_band import FINE, FineLikelihood, fine_band
 from lapwing.decoders.releases.prefix_estimate import (
     in_whole_people,

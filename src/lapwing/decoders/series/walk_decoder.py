@@ -19,9 +19,9 @@ from lapwing.decoders.empirical_bayes.dense_model import learned_prior
 from lapwing.decoders.empirical_bayes.gaussian_model import (
     NormalPrior,
     Posterior,
+    ScaledBasis,
     quadratic_likelihood,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.series.walk_model import Walk, Week, learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.random_walk import (

@@ -23,8 +23,7 @@ from itertools import product
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior, ScaledBasis
 from lapwing.linear.arrays import Flags, Matrix, Vector
 from lapwing.linear.random_walk import (
     Filtered,

@@ -22,8 +22,7 @@ from lapwing.errors import TallyError, UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.hadamard import HadamardBlocks
-from lapwing.linear.operators.operator import OwnColumns, Stacked, dense
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, OwnColumns, Stacked, dense
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import projected_gradient
 from lapwing.protocol.channels.additive_noise import AdditiveNoise

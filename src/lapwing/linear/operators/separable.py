@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.linear.arrays import Matrix, Vector, Whole
-from lapwing.linear.operators.operator import Numbers, Operator
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Numbers, Operator
 
 
 class Separable(Operator):

@@ -13,8 +13,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.banded import Circulant
-from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Operator
 from lapwing.protocol.channels.channel import Block, Channel, Law, Multinomial, ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Operator
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Block, Channel, CountVector, ProductOfBits

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.privacy.exact_numbers import (
     ExactNumber,
     check_whole,
