@@ -10,7 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.linear.operators.banded import Circulant, SlidingBox, SlidingWindow, circular_window
+from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
+from lapwing.linear.operators.banded import Circulant, SlidingWindow, circular_window
 from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.operator import (
     BlockDiagonal,

@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from lapwing import Interval, SquareWave
 from lapwing.linear.operators import operator
-from lapwing.linear.operators.banded import (
-    Circulant,
-    SlidingBox,
-    SlidingTable,
-    SlidingWindow,
-    circular_window,
-)
+from lapwing.linear.operators.banded import Circulant, SlidingTable, SlidingWindow, circular_window
 from lapwing.linear.operators.operator import (
     Coarsened,
     CompoundSymmetric,
