@@ -205,7 +205,7 @@ def random_sets(
     start = np.arange(own.size) * width
     bound, change_items = np.uint64(items - 1), None
     if own.size >= _MANY_SETS:
-        from lapwing.randomizers.set_kernel import change_items
+        from lapwing.randomizers.popcount_kernel import change_items
     left: Any = np.flatnonzero(short)
     while True:
         start, short, own = start[left], short[left], own[left]
