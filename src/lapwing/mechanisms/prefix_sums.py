@@ -20,11 +20,7 @@ from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.function_families import legendre_tails
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT, BlendedSums, SquareRootSums, coefficients
-from lapwing.mechanisms.linear_mechanism import (
-    LinearMechanism,
-    SegmentedStrategy,
-    check_curve,
-)
+from lapwing.mechanisms.linear_mechanism import LinearMechanism, SegmentedStrategy, check_curve
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Kind, Sensitivity
 from lapwing.protocol.domains.domain import Domain

@@ -33,12 +33,7 @@ from lapwing.planning.expected_error import (
 )
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.product import Product
-from lapwing.randomizers.joint.multiscale_boxes import (
-    ORDERED,
-    MultiscaleBoxes,
-    Part,
-    default_boxes,
-)
+from lapwing.randomizers.joint.multiscale_boxes import ORDERED, MultiscaleBoxes, Part, default_boxes
 
 DISTANCE = "rectangle"
 """What is predicted: the root mean squared error of the probability of a random rectangle."""

@@ -26,13 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lapwing.errors import (
-    ArgumentError,
-    DomainError,
-    FormatError,
-    MismatchError,
-    PrivacyWarning,
-)
+from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError, PrivacyWarning
 from lapwing.linear.arrays import Vector, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import (

@@ -15,13 +15,7 @@ from lapwing.privacy.exact_numbers import (
     exact_delta,
     exact_epsilon,
 )
-from lapwing.privacy.guarantee import (
-    NEIGHBORS_NEEDED,
-    Guarantee,
-    Neighbors,
-    PrivacyUnit,
-    american,
-)
+from lapwing.privacy.guarantee import NEIGHBORS_NEEDED, Guarantee, Neighbors, PrivacyUnit, american
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields
 

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import Declared, From
-from lapwing.documents import (
-    Stored,
-    fingerprint,
-    require,
-    require_format,
-    require_spelling,
-)
+from lapwing.documents import Stored, fingerprint, require, require_format, require_spelling
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -29,12 +23,7 @@ from lapwing.errors import (
     kind_of,
 )
 from lapwing.linear.memoized import cached_property, memoized
-from lapwing.privacy.guarantee import (
-    Guarantee,
-    People,
-    Standing,
-    weakest_standing,
-)
+from lapwing.privacy.guarantee import Guarantee, People, Standing, weakest_standing
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise

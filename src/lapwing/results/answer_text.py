@@ -329,10 +329,7 @@ def _heavy_hitter_facts(answer: HeavyHittersAnswer) -> dict[str, str]:
 
 
 def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
-    facts = {
-        **counted_in_two(answer),
-        **_guarantee_fact("privacy guarantee of both", answer),
-    }
+    facts = {**counted_in_two(answer), **_guarantee_fact("privacy guarantee of both", answer)}
     band = answer["band"]
     exact = answer["guarantee_text"] == EXACT
     facts["intervals"] = f"none: {NO_ERROR if exact else 'not computed'}"

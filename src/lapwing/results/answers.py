@@ -486,10 +486,7 @@ def quantile_row(
     ends = None
     if band is not None:
         ends = quantile_ends(band, probability, value, domain)
-    return {
-        "probability": probability,
-        **number_row(float(to_days(value, domain)), ends, domain),
-    }
+    return {"probability": probability, **number_row(float(to_days(value, domain)), ends, domain)}
 
 
 def share_row(

@@ -27,12 +27,7 @@ from lapwing.results.band import (
 )
 from lapwing.results.circle import circle_from
 from lapwing.results.comparable import Comparable
-from lapwing.results.directions import (
-    directions_of,
-    mean_shift,
-    quantile_arc,
-    shift_interval,
-)
+from lapwing.results.directions import directions_of, mean_shift, quantile_arc, shift_interval
 from lapwing.results.distribution_intervals import DistributionIntervals
 from lapwing.results.intervals import band_on, ends_of_share, mean_ends, probability_ends, reaching
 from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty

@@ -22,13 +22,7 @@ from lapwing.protocol.domains.domain import Domain, one_for_each_symbol, require
 from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.domains.ranges import (
-    Closed,
-    to_places,
-    to_points,
-    to_spans,
-    to_values,
-)
+from lapwing.protocol.domains.ranges import Closed, to_places, to_points, to_spans, to_values
 from lapwing.questions import Question
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
@@ -45,11 +39,7 @@ from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, hash_of_result
 from lapwing.results.signed_estimate import Listed, SignedEstimate
 from lapwing.results.steps import Detail, check_detail
-from lapwing.results.symbols import (
-    counts_of_values,
-    drawn_values,
-    share_symbol,
-)
+from lapwing.results.symbols import counts_of_values, drawn_values, share_symbol
 from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.stored_fields import UNSAID, FromFields

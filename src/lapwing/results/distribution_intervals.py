@@ -48,18 +48,9 @@ from lapwing.results.intervals import (
     reaching,
     variance_interval,
 )
-from lapwing.results.question_answers import (
-    Answer,
-    answer_documents,
-    answer_question,
-    asked_in,
-)
+from lapwing.results.question_answers import Answer, answer_documents, answer_question, asked_in
 from lapwing.results.rounding import estimate_text
-from lapwing.results.signed_estimate import (
-    SignedEstimate,
-    present_uncertainty,
-    spans_interval,
-)
+from lapwing.results.signed_estimate import SignedEstimate, present_uncertainty, spans_interval
 from lapwing.results.unanswered import is_small
 from lapwing.results.uncertainty import Uncertainty
 

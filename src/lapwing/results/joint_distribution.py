@@ -23,13 +23,7 @@ from lapwing.results.association import correlation_of, information_text, mutual
 from lapwing.results.band import check_level, normal_critical_value
 from lapwing.results.counted import whom
 from lapwing.results.distribution import Distribution
-from lapwing.results.exact_values import (
-    NO_ERROR,
-    StoredResult,
-    exact_mark,
-    is_exact,
-    promise_text,
-)
+from lapwing.results.exact_values import NO_ERROR, StoredResult, exact_mark, is_exact, promise_text
 from lapwing.results.joint_conditions import (
     Parts,
     check_slices,

@@ -26,12 +26,7 @@ from lapwing.protocol.domains.ranges import Closed, Span, to_places, to_spans
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, band_on, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
-from lapwing.results.uncertainty import (
-    Band,
-    Kind,
-    Target,
-    Uncertainty,
-)
+from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
 from lapwing.stored_fields import FromFields, StoredArray
 
 Projection = Literal["simplex", "clip-and-normalize"]

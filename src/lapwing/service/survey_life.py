@@ -20,13 +20,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from lapwing.decoders.empirical_bayes.log_density_prior import cells_in_time
 from lapwing.documents import canonical, describe_value
-from lapwing.errors import (
-    ArgumentError,
-    FormatError,
-    LapwingError,
-    NotStoredError,
-    StoreError,
-)
+from lapwing.errors import ArgumentError, FormatError, LapwingError, NotStoredError, StoreError
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.protocol.messages.problems import Problem

@@ -14,13 +14,7 @@ from lapwing.service.collector import Collector
 from lapwing.service.problem_answers import Count
 from lapwing.service.results import LookDocument, look_document
 from lapwing.service.storage.looks import rests
-from lapwing.service.storage.store import (
-    Look,
-    StoredEpoch,
-    StoredSurvey,
-    SurveyState,
-    UploadRule,
-)
+from lapwing.service.storage.store import Look, StoredEpoch, StoredSurvey, SurveyState, UploadRule
 from lapwing.service.survey_life import EpochDocument, epoch_document
 from lapwing.service.typed_bodies import Fingerprint
 
@@ -107,10 +101,7 @@ class StateDocument(SurveyHead):
 def survey_rows(catalog: Catalog) -> list[SurveyRow]:
     """Return a line for each survey."""
     return [
-        {
-            **_head(kept),
-            "epochs": [epoch_document(epoch, kept) for epoch in kept.epochs.values()],
-        }
+        {**_head(kept), "epochs": [epoch_document(epoch, kept) for epoch in kept.epochs.values()]}
         for kept in catalog
     ]
 

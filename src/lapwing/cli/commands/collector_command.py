@@ -105,11 +105,7 @@ def _agree_to_text(collector: CollectorAddress, survey: Survey, out: Output) -> 
     out.agree(table, "Replace the text?", "the text shown to people would change")
 
 
-def tokens(
-    address: Address = _HERE,
-    *,
-    out: Output,
-) -> None:
+def tokens(address: Address = _HERE, *, out: Output) -> None:
     """The tokens of analysts and admins, with their last use.
 
     Shows the id, role, label and day of last use (UTC) of each, never the token itself. Revoke one
@@ -239,13 +235,7 @@ def import_(
     )
 
 
-def backup(
-    output: OutputFile,
-    force: Force = False,
-    *,
-    where: StoreOptions,
-    out: Output,
-) -> None:
+def backup(output: OutputFile, force: Force = False, *, where: StoreOptions, out: Output) -> None:
     """A copy of a collector's database, made while it runs.
 
     `lapwing serve` starts from the copy of an SQLite file. For PostgreSQL, use its own pg_dump.

@@ -123,12 +123,7 @@ def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:
         write_groups(output, total)
     else:
         write_text(output, total.file_text())
-    document = {
-        "command": "merge",
-        "reports": total.total,
-        "files": counted,
-        "output": str(output),
-    }
+    document = {"command": "merge", "reports": total.total, "files": counted, "output": str(output)}
     rows = {entry["file"]: f"{count_text(entry['reports'])} reports" for entry in counted}
     rows |= {"merged": f"{count_text(total.total)} reports", "written": str(output)}
     out.show(document, facts(rows))

@@ -51,11 +51,7 @@ from lapwing.results.counted import VAGUE, counted_word, vague, whom
 from lapwing.results.rounding import count_text, percent
 from lapwing.results.weak_parameters import delta_line
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
-from lapwing.survey.question_publication import (
-    PlannedAnswers,
-    QuestionPublication,
-    planned_answers,
-)
+from lapwing.survey.question_publication import PlannedAnswers, QuestionPublication, planned_answers
 
 if TYPE_CHECKING:
     from rich.table import Table

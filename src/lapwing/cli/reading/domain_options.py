@@ -25,13 +25,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.domains.text_values import (
-    Decimal,
-    Texts,
-    Thousands,
-    check_marks,
-    check_texts,
-)
+from lapwing.protocol.domains.text_values import Decimal, Texts, Thousands, check_marks, check_texts
 from lapwing.protocol.domains.units import UNITS
 from lapwing.stored_files import DOMAIN
 
@@ -198,10 +192,7 @@ class DomainOptions(DomainFile):
         "means any strings, by a public hash of so many bits. file:PATH is a file of labels, one "
         "on each line.",
         "LABELS",
-        names={
-            "labels": "--categories",
-            "bits": "BITS of --categories hash:BITS",
-        },
+        names={"labels": "--categories", "bits": "BITS of --categories hash:BITS"},
     )
     other: str | None = option(
         "The label for all unlisted values. Without it, a device refuses such values, and the "

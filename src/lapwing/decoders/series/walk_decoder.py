@@ -24,13 +24,7 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
 )
 from lapwing.decoders.series.walk_model import Walk, Week, learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.random_walk import (
-    Filtered,
-    PseudoMeasurement,
-    Smoothed,
-    left_inverse,
-    smoothed,
-)
+from lapwing.linear.random_walk import Filtered, PseudoMeasurement, Smoothed, left_inverse, smoothed
 from lapwing.linear.random_walk import without_own as without
 from lapwing.results.uncertainty import Uncertainty, as_stored
 from lapwing.results.walk_errors import Walked, WalkErrors, WeekErrors, Wider, root_of

@@ -342,12 +342,7 @@ def _corrected(found: Covariance, sums: OwnColumns, gain: Matrix, cells: Matrix)
         found.diagonal,
         np.hstack([factor, ups, downs, spread @ vectors]),
         np.concatenate(
-            [
-                found.signs,
-                np.full(gain.shape[0], -0.5),
-                np.full(gain.shape[0], 0.5),
-                values,
-            ]
+            [found.signs, np.full(gain.shape[0], -0.5), np.full(gain.shape[0], 0.5), values]
         ),
     )
 

@@ -23,24 +23,12 @@ from lapwing.papers.baselines.multiply_shift import (
     keys_of,
 )
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.sampling.randomness import (
-    RandomSource,
-    bernoulli,
-    scalar_below,
-    uniform_below,
-)
+from lapwing.privacy.sampling.randomness import RandomSource, bernoulli, scalar_below, uniform_below
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import hashed_channel
 from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.reports import pack_codes, unpack_codes
-from lapwing.protocol.randomizer import (
-    CHUNK,
-    Fault,
-    check_symbol,
-    fault_of,
-    fill_reports,
-    refuse,
-)
+from lapwing.protocol.randomizer import CHUNK, Fault, check_symbol, fault_of, fill_reports, refuse
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 
 LARGEST_HASH = 2**16

@@ -37,13 +37,7 @@ from lapwing.privacy.sampling.randomness import (
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import (
-    Fault,
-    check_symbol,
-    fault_of,
-    fill_reports,
-    refuse,
-)
+from lapwing.protocol.randomizer import Fault, check_symbol, fault_of, fill_reports, refuse
 from lapwing.randomizers.bit_reports import (
     BitReports,
     count_bits,

@@ -45,12 +45,7 @@ from lapwing.protocol.messages.group_table import (
     table_of,
     write_table,
 )
-from lapwing.protocol.messages.group_tally import (
-    GroupCounter,
-    GroupTally,
-    Tallier,
-    TallyForm,
-)
+from lapwing.protocol.messages.group_tally import GroupCounter, GroupTally, Tallier, TallyForm
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, Tally
 

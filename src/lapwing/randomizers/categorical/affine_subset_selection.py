@@ -329,11 +329,7 @@ class AffineSubsetSelection(SetsOfOneSize):
 
     @property
     def _sizes(self) -> dict[str, Any]:
-        return {
-            "points": self.domain.size,
-            "elements": self._elements,
-            "members": self._members,
-        }
+        return {"points": self.domain.size, "elements": self._elements, "members": self._members}
 
     @cached_property
     def _family(self) -> AffineSets:

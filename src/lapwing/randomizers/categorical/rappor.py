@@ -34,11 +34,7 @@ from lapwing.protocol.channels.channel import Block, Channel, ProductOfBits
 from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import (
-    Randomizer,
-    check_symbol,
-    local_guarantee,
-)
+from lapwing.protocol.randomizer import Randomizer, check_symbol, local_guarantee
 from lapwing.randomizers.bit_reports import BitReports, write_bits
 
 LARGEST_REPORT = 2**24

@@ -20,9 +20,7 @@ from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.randomizers.categorical.affine_subset_selection import (
-    MOST_CELLS,
-)
+from lapwing.randomizers.categorical.affine_subset_selection import MOST_CELLS
 from lapwing.randomizers.categorical.own_cells import (
     BITS,
     check_in_domain,

@@ -263,8 +263,5 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
         else:
             step = 10 ** max(len(str(needed)) - 3, 0)
             needed = -(-needed // step) * step  # three digits, and enough
-            found |= {
-                "needed": count_text(needed),
-                "more": count_text(max(needed - reports, 0)),
-            }
+            found |= {"needed": count_text(needed), "more": count_text(max(needed - reports, 0))}
     return found

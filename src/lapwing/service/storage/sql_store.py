@@ -13,13 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import get_args
 
-from lapwing.errors import (
-    ArgumentError,
-    FormatError,
-    LapwingError,
-    NotStoredError,
-    StoreError,
-)
+from lapwing.errors import ArgumentError, FormatError, LapwingError, NotStoredError, StoreError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.service.storage.counting import Counting, Row, fold_group
