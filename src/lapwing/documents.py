@@ -281,11 +281,7 @@ class Stored(Documented):
 
 
 def require(
-    document: Mapping[str, Any],
-    keys: set[str],
-    *,
-    name: str,
-    optional: Collection[str] = (),
+    document: Mapping[str, Any], keys: set[str], *, name: str, optional: Collection[str] = ()
 ) -> None:
     """Raise FormatError unless the document has exactly these keys, and perhaps optional ones."""
     if not isinstance(document, Mapping):

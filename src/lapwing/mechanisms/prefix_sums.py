@@ -301,10 +301,7 @@ class PrefixSums(LinearMechanism):
         low, high = SMOOTH_RANGE
         if self.smooth and not low <= domain.left.size <= high:
             raise ArgumentError(
-                "smooth",
-                f"needs {low} to {high} symbols",
-                str(domain.left.size),
-                "Use smooth=0",
+                "smooth", f"needs {low} to {high} symbols", str(domain.left.size), "Use smooth=0"
             )
 
     def strategy_for(

@@ -137,11 +137,7 @@ def _compressed(made: CompressivePrivatization) -> Option:
     squares = float((zipf**2).sum() / zipf.sum() ** 2)
     once = 0.02 + 3e-8 * size * made.outputs
     return Option(
-        made,
-        *noise,
-        fixed_total=True,
-        seconds=(1e-8, once),
-        crosstalk=squares / (made.outputs - 1),
+        made, *noise, fixed_total=True, seconds=(1e-8, once), crosstalk=squares / (made.outputs - 1)
     )
 
 

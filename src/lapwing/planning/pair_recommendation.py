@@ -122,12 +122,7 @@ def boxes_for(domain: Product, epsilon: Fraction | float, users: int) -> Multisc
 
 
 def simulated_pair_errors(
-    randomizer: MultiscaleBoxes,
-    *,
-    users: int,
-    pairs: Mapping[str, Pair],
-    repeats: int,
-    seed: int,
+    randomizer: MultiscaleBoxes, *, users: int, pairs: Mapping[str, Pair], repeats: int, seed: int
 ) -> dict[str, list[float]]:
     """Return the errors of decoding simulated reports, by pair, one for each repeat.
 

@@ -251,9 +251,7 @@ class Guarantee(FromFields):
             object.__setattr__(self, name, exact_number(getattr(self, name), name=name))
         if not 0 < self.epsilon <= LARGEST_GUARANTEE:
             raise PrivacyError(
-                "epsilon",
-                "must be greater than 0 and at most 10^9",
-                shown_number(self.epsilon),
+                "epsilon", "must be greater than 0 and at most 10^9", shown_number(self.epsilon)
             )
         if not 0 <= self.delta < 1:
             raise PrivacyError("delta", f"must be {requirement(Delta)}", shown_number(self.delta))

@@ -106,10 +106,7 @@ class Promise(FromFields):
         """Make the numbers exact and check them."""
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
-                "neighbors",
-                "must be one of two words",
-                repr(self.neighbors),
-                NEIGHBORS_NEEDED,
+                "neighbors", "must be one of two words", repr(self.neighbors), NEIGHBORS_NEEDED
             )
         given = [name for name in ("epsilon", "mu", "rho") if getattr(self, name) is not None]
         if len(given) != 1:

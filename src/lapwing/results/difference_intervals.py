@@ -56,12 +56,7 @@ class DifferenceIntervals:
 
     @inherits(DistributionIntervals.probability_interval)
     def probability_interval(
-        self,
-        low: Any,
-        high: Any,
-        *,
-        closed: Closed | None = None,
-        level: float = 0.95,
+        self, low: Any, high: Any, *, closed: Closed | None = None, level: float = 0.95
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`.
 
@@ -94,11 +89,7 @@ class DifferenceIntervals:
 
     @inherits(DistributionIntervals.share_interval)
     def share_interval(
-        self,
-        label: Any,
-        *,
-        level: float = 0.95,
-        among: Among = "all",
+        self, label: Any, *, level: float = 0.95, among: Among = "all"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`.
 

@@ -445,12 +445,7 @@ class DistributionIntervals:
         return quantile_arc(law, self.domain, probability, place, start=begin, **how)
 
     def share_interval(
-        self,
-        label: Any,
-        *,
-        level: float = 0.95,
-        target: Target = "empirical",
-        among: Among = "all",
+        self, label: Any, *, level: float = 0.95, target: Target = "empirical", among: Among = "all"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`.
 

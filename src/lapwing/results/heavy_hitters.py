@@ -276,11 +276,7 @@ class HeavyHitters(FromFields, Stored, SummarizedResult):
 
     @inherits(SignedEstimate.confidence_band)
     def confidence_band(
-        self,
-        level: float = 0.95,
-        *,
-        kind: Kind = "simultaneous",
-        target: Target = "empirical",
+        self, level: float = 0.95, *, kind: Kind = "simultaneous", target: Target = "empirical"
     ) -> Band:
         """Return the intervals of the listed shares, in order.
 
@@ -328,11 +324,7 @@ class HeavyHitters(FromFields, Stored, SummarizedResult):
         )
 
     def to_dict(
-        self,
-        *,
-        level: float = 0.95,
-        kind: Kind = "simultaneous",
-        target: Target = "empirical",
+        self, *, level: float = 0.95, kind: Kind = "simultaneous", target: Target = "empirical"
     ) -> Columns:
         """Return a table as a dict of columns: `value`, `share`, `low`, `high` and two of text.
 

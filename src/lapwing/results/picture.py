@@ -48,11 +48,7 @@ _LABELS: dict[Unit, str] = {
 
 
 def people_and_guarantee(
-    reports: int,
-    guarantee: Guarantee | None,
-    target: Target | None = None,
-    *,
-    exact: bool = False,
+    reports: int, guarantee: Guarantee | None, target: Target | None = None, *, exact: bool = False
 ) -> str | None:
     """Return how many people are behind a result and what they were promised, in one line.
 

@@ -213,10 +213,7 @@ class NewSurvey(Body):
 
     survey: Annotated[dict[str, Any], Meta(description="A survey's document.")]
     minimum: (
-        Annotated[
-            int,
-            Meta(ge=1, le=LARGEST_MINIMUM, extra_json_schema={"default": USUAL_MINIMUM}),
-        ]
+        Annotated[int, Meta(ge=1, le=LARGEST_MINIMUM, extra_json_schema={"default": USUAL_MINIMUM})]
         | UnsetType
     ) = UNSET
     upload: Annotated[UploadRule, Meta(extra_json_schema={"default": "open"})] | UnsetType = UNSET
@@ -424,9 +421,7 @@ class SurveyLife:
         async with self._turn:
             self.survey(fingerprint)
             await self._change(
-                "survey deleted",
-                lambda: self._store.delete_survey(fingerprint),
-                survey=fingerprint,
+                "survey deleted", lambda: self._store.delete_survey(fingerprint), survey=fingerprint
             )
 
     async def put_epoch(self, fingerprint: str, name: str, plan: EpochPlan) -> bool:

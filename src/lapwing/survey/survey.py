@@ -318,12 +318,7 @@ class Survey(Stored):
     ) -> GroupTallies: ...
 
     def tally(
-        self,
-        reports: Reports,
-        *,
-        by: Any = None,
-        minimum: int | None = None,
-        counts: Any = None,
+        self, reports: Reports, *, by: Any = None, minimum: int | None = None, counts: Any = None
     ) -> Tally | GroupTallies:
         """Return the exact tally of a batch, or one for each segment of the people.
 

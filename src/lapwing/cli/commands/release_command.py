@@ -166,8 +166,7 @@ class KindOptions(CountsOptions):
     """The options that ask for one more round, for errors, or for counts of another library."""
 
     next_round: Path | None = option(
-        "Add one more round of new people to this release in rounds.",
-        "RELEASE",
+        "Add one more round of new people to this release in rounds.", "RELEASE"
     )
 
     dry_run: int | None = option(
@@ -425,13 +424,7 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
 
 
 def show_expected_error(
-    out: Output,
-    domain: Domain,
-    planned: PlannedRelease,
-    users: int,
-    *,
-    note: str,
-    composed: bool,
+    out: Output, domain: Domain, planned: PlannedRelease, users: int, *, note: str, composed: bool
 ) -> None:
     """Print the expected errors of a release that is not made, and how its bins were chosen."""
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee

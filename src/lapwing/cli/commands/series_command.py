@@ -26,8 +26,7 @@ class SeriesOptions(ResultOptions):
         "Names of the weeks, separated by commas. Default: the names of the files.", "NAMES"
     )
     so_far: bool = option(
-        "Decode each week only from the weeks up to it (a filter, not a smoother).",
-        default=False,
+        "Decode each week only from the weeks up to it (a filter, not a smoother).", default=False
     )
     watch: Path | None = option(
         "Check one more week for a change. FILE keeps the state, and is created by the first week.",

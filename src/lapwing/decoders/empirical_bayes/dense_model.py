@@ -348,10 +348,7 @@ def pilot_of(answer: Vector, uniform: Vector) -> Vector:
 
 
 def one_pass(
-    evidence: Evidence,
-    scaled: ScaledBasis,
-    before: Vector | None,
-    further: Further | None = None,
+    evidence: Evidence, scaled: ScaledBasis, before: Vector | None, further: Further | None = None
 ) -> WholeAnswer:
     """Return the answer to one quadratic likelihood: a pass.
 

@@ -449,9 +449,7 @@ class Posterior:
 
 
 def nearest_distribution(
-    start: Vector,
-    block: Callable[[Whole], Matrix],
-    shift: Callable[[Whole, Vector], Vector],
+    start: Vector, block: Callable[[Whole], Matrix], shift: Callable[[Whole, Vector], Vector]
 ) -> Vector:
     """Return the x >= 0 that minimizes ``(x - start)' C^-1 (x - start)``, for a covariance C.
 

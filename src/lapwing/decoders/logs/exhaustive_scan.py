@@ -217,9 +217,7 @@ class _Scan:
     def least(self) -> int:
         """The fewest supports that are listed."""
         return self.channel.least_supports(
-            self.log.total,
-            values=self.channel.domain.size,
-            expected_false=self.expected_false,
+            self.log.total, values=self.channel.domain.size, expected_false=self.expected_false
         )
 
     def run(self, progress: Progress | None, state: Path | None) -> None:

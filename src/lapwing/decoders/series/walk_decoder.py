@@ -214,15 +214,11 @@ class _Fit:
         pilot = _inside(pilot / pilot.sum())
         new = _Weeks.at(given[-more:], [None if one is None else pilot for one in given[-more:]])
         weeks = _Weeks(
-            given,
-            [*self.weeks.pilots, *new.pilots],
-            [*self.weeks.quadratics, *new.quadratics],
+            given, [*self.weeks.pilots, *new.pilots], [*self.weeks.quadratics, *new.quadratics]
         )
         longer = np.zeros(more)
         walk = replace(
-            self.walk,
-            jump=np.append(self.walk.jump, longer),
-            odd=np.append(self.walk.odd, longer),
+            self.walk, jump=np.append(self.walk.jump, longer), odd=np.append(self.walk.odd, longer)
         )
         looks = [*self.looks, *walk.looks(new.quadratics)]
         walk = refitted(walk, looks, spectrum=False)

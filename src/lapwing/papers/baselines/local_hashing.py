@@ -237,12 +237,7 @@ class LocalHashing(TwoLevel):
         """Return the matrix that is `inside` at the values of a symbol's hashes."""
         factors, shifts = self._pool
         return PooledHashes(
-            factors,
-            shifts,
-            self._keys,
-            size=self._hash_size,
-            inside=inside,
-            outside=outside,
+            factors, shifts, self._keys, size=self._hash_size, inside=inside, outside=outside
         )
 
     # Without one: a seed before each report, and supports instead of codes.

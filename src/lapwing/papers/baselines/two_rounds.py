@@ -66,10 +66,7 @@ class SquaredDeviation(Declared):
 
 
 def mean_and_variance(
-    values: Values,
-    first: MeanRandomizer,
-    *,
-    rng: RandomSource | None = None,
+    values: Values, first: MeanRandomizer, *, rng: RandomSource | None = None
 ) -> tuple[MeanEstimate, MeanEstimate]:
     """Run both rounds in one process and return the mean and the variance.
 

@@ -122,8 +122,7 @@ def _of_sets(law: FixedSizeSubset, cells: int, reports: int) -> float:
         return 0.0
     apart = law.own * (m - 1) * (k - m) + (1 - law.own) * m * (k - 1 - m)
     one_of_two = min(
-        2 * apart / ((k - 1) * (k - 2)),
-        (law.own * (k - m) + (1 - law.own) * m) / (k - 1),
+        2 * apart / ((k - 1) * (k - 2)), (law.own * (k - m) + (1 - law.own) * m) / (k - 1)
     )
     mean = reports * one_of_two
     fewest = mean - math.sqrt(-2 * math.log(_RARE) * mean)  # Chernoff's bound

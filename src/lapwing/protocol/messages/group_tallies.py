@@ -138,11 +138,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     @classmethod
     def of_groups(
-        cls,
-        groups: Mapping[Label, Tally],
-        *,
-        minimum: int = MINIMUM,
-        columns: Sequence[str] = (),
+        cls, groups: Mapping[Label, Tally], *, minimum: int = MINIMUM, columns: Sequence[str] = ()
     ) -> Self:
         """Return the tallies of groups, with the small groups together.
 
