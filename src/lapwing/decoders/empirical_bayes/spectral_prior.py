@@ -1,8 +1,8 @@
 """Empirical Bayes with a learned spectrum: the default decoder for numerical columns.
 
-A decode begins here. The waves of the domain are laid out (`wave_basis.py`). The answer is found
-in passes, with matrices of all symbols (`dense_model.py`) or of cells (`coarse_model.py`). It is
-converted to the shares of the people who reported (:func:`reporting_people`), and the band is
+A decode begins here. The waves of the domain are laid out (`gaussian_model.py`). The answer is
+found in passes, with matrices of all symbols (`dense_model.py`) or of cells (`coarse_model.py`). It
+is converted to the shares of the people who reported (:func:`reporting_people`), and the band is
 drawn.
 
 The posterior of a fitted prior is overconfident about what the reports do not show. On the worst
