@@ -33,8 +33,6 @@ class From:
     least, most: Ends of the range. By default it has no upper end.
     without: {"", "least", "most", "both"}. Ends that do not belong to it. Default: "", for none.
 
-    Examples
-    --------
     >>> str(From(1)), str(From(0, 64)), str(From(0, 1, without="both"))
     ('of at least 1', 'from 0 to 64', 'greater than 0 and less than 1')
     """
@@ -130,8 +128,6 @@ def refusal(value: Any, hint: Any, *, name: str, error: type[LapwingError]) -> L
 def excludes(hint: Any, value: Any) -> bool:
     """Return whether an annotation excludes a value.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> excludes(AtLeastOne, 0), excludes(AtLeastOne, np.int64(1)), excludes(bool, "no")
     (True, False, True)
@@ -301,8 +297,6 @@ def requirement(hint: Any, *, typed: bool = False) -> str:
     hint: Annotation of a field.
     typed: Whether the sentence is for a terminal, where words have no quotes. Default: False.
 
-    Examples
-    --------
     >>> requirement(AtLeastOne | None), requirement(Annotated[int, From(0, 64)] | Literal["all"])
     ('a whole number of at least 1', "a whole number from 0 to 64, or 'all'")
     >>> requirement(Sequence[Share]), requirement(bool), requirement(bool, typed=True)
@@ -340,8 +334,6 @@ def received(value: Any, hint: Any = None) -> str:
 
     Of a list, where the annotation takes one, it is the first entry that is refused.
 
-    Examples
-    --------
     >>> received("x" * 50), received([1, 2]), received([1, 0], Sequence[AtLeastOne])
     ("'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...'", 'a list', '0 at position 1')
     """
@@ -363,8 +355,6 @@ def received(value: Any, hint: Any = None) -> str:
 def shown_limit(number: float) -> str:
     """Return a limit as people read it: a large power of two, or 1 less than one, as such.
 
-    Examples
-    --------
     >>> shown_limit(2**32 - 1), shown_limit(16384), shown_limit(0.5)
     ('2^32-1', '16,384', '0.5')
     """

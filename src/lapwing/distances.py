@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
-from lapwing.protocol.domains.domain_answers import to_points
+from lapwing.protocol.domains.ranges import to_points
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_numbers
 from lapwing.results.circle import Circle
@@ -133,11 +133,7 @@ def _integral_of_absolute(lengths: Vector, start: Vector, stop: Vector) -> float
 
 
 def wasserstein(
-    first: CurveOf | Raw,
-    second: CurveOf | Raw,
-    *,
-    grid: int | None = None,
-    circular: bool = False,
+    first: CurveOf | Raw, second: CurveOf | Raw, *, grid: int | None = None, circular: bool = False
 ) -> float:
     """Wasserstein-1 (earth mover's) distance of two distributions, in the unit of the values.
 
@@ -331,11 +327,7 @@ def range_query_error(
 
 
 def range_error_bounds(
-    result: Any,
-    *,
-    level: float = 0.95,
-    width: float | None = None,
-    target: Target = "empirical",
+    result: Any, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
 ) -> RangeErrorBounds | None:
     """Error bounds for all range probabilities at once, from a simultaneous band.
 

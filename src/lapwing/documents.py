@@ -93,8 +93,6 @@ def _canonical(document: Any, dumps: Callable[[Any], bytes]) -> bytes:
 def fingerprint(document: Any) -> str:
     """Return the SHA-256 of the canonical JSON, as 64 hex digits.
 
-    Examples
-    --------
     >>> fingerprint({"b": 1, "a": 2}) == fingerprint({"a": 2, "b": 1})
     True
     """
@@ -283,11 +281,7 @@ class Stored(Documented):
 
 
 def require(
-    document: Mapping[str, Any],
-    keys: set[str],
-    *,
-    name: str,
-    optional: Collection[str] = (),
+    document: Mapping[str, Any], keys: set[str], *, name: str, optional: Collection[str] = ()
 ) -> None:
     """Raise FormatError unless the document has exactly these keys, and perhaps optional ones."""
     if not isinstance(document, Mapping):
@@ -325,8 +319,6 @@ _CALLED = {
 def called(name: str) -> str:
     """Return what people call a format.
 
-    Examples
-    --------
     >>> called("lapwing-survey"), called("lapwing-exact-counts"), called("other")
     ('a survey', 'exact counts', "a document 'other'")
     """

@@ -49,8 +49,6 @@ from typing import Any
 def kind_of(value: Any) -> str:
     """Return the class of a value with its article: an error shows no value of people.
 
-    Examples
-    --------
     >>> kind_of(1), kind_of([]), kind_of(int)
     ('an int', 'a list', 'the class int')
     """

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 def lines_of(facts: Mapping[str, str]) -> str:
     """Return facts for a terminal, one a line.
 
-    Examples
-    --------
     >>> print(lines_of({"people": "1,000", "median": "40 (38 to 41)"}))
     people  1,000
     median  40 (38 to 41)

@@ -35,16 +35,9 @@ from lapwing.docstrings import inherits
 from lapwing.documents import nearest, quoted
 from lapwing.errors import ArgumentError, DomainError, FormatError, kind_of
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.domains.ranges import (
-    Closed,
-    Span,
-    number_of,
-    range_end,
-    to_spans,
-)
+from lapwing.protocol.domains.ranges import Closed, Places, Span, number_of, range_end, to_spans
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.units import to_text
 

@@ -57,8 +57,6 @@ def _kebab(name: str) -> str:
 def hint(word: str, table: Mapping[str, Any]) -> str:
     """Return a hint at the name that was meant: by its acronym, or the nearest.
 
-    Examples
-    --------
     >>> hint("EMS", {"expectation-maximization": None}), hint("x", {})
     (' (did you mean expectation-maximization?)', '')
     """

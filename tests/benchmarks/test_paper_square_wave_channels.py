@@ -13,8 +13,8 @@ from benchmarks.accuracy.papers.square_wave.randomize_first import (
     bucket_counts,
     bucket_matrix,
 )
+from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from benchmarks.accuracy.papers.square_wave.trapezoid_channel import ByCorners, SlidingPolygon
-from lapwing.linear.operators.banded import SlidingBox
 
 
 class TestMatrices:

@@ -10,11 +10,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.linear.operators.banded import Circulant, SlidingBox, SlidingWindow, circular_window
+from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
+from lapwing.linear.operators.banded import Circulant, SlidingWindow, circular_window
 from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.operator import (
     BlockDiagonal,
     Coarsened,
+    CompoundSymmetric,
     OwnColumns,
     Repeated,
     Stacked,
@@ -22,7 +24,6 @@ from lapwing.linear.operators.operator import (
 )
 from lapwing.linear.operators.random_signs import SignColumns, random_columns
 from lapwing.linear.operators.separable import ProductBlocks, Separable
-from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.papers.baselines.multiply_shift import PooledHashes, factors_and_shifts, keys_of
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {

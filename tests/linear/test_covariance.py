@@ -8,8 +8,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.banded import SlidingWindow
-from lapwing.linear.operators.operator import dense
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, dense
 
 RNG = np.random.default_rng(1)
 SIZE = 6

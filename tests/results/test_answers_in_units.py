@@ -13,7 +13,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.protocol.domains.domain_answers import to_points, to_values
+from lapwing.protocol.domains.ranges import to_points, to_values
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference
 from lapwing.results.symbols import in_numbers

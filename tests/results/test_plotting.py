@@ -24,7 +24,7 @@ from lapwing import (
     simulate,
 )
 from lapwing.errors import INSTALL
-from lapwing.protocol.domains.domain_answers import Places
+from lapwing.protocol.domains.ranges import Places
 from lapwing.results.plotting import ESTIMATE, TINT, TRUTH, draw, figure_of, write_picture
 
 

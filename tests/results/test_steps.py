@@ -12,7 +12,7 @@ import lapwing as lw
 from lapwing.decoders.decoder import RELATIVE_ERROR, preferred_steps, resolved_steps, step_error
 from lapwing.errors import ArgumentError
 from lapwing.linear.covariance import Covariance
-from lapwing.results.steps import Steps, grouped, shared_steps, step_numbers
+from lapwing.results.steps import Steps, drawn_steps, grouped, shared_steps, step_numbers
 from lapwing.results.uncertainty import Uncertainty
 
 LINE = lw.Interval(0, 1, bins=64, outside="clip")
@@ -38,7 +38,7 @@ def test_one_peak_is_drawn_with_few_steps_and_no_second_maximum() -> None:
         result = decoded(rng.normal(0.5, 0.15, 60_000).clip(0, 0.999), epsilon=1, seed=seed)
         steps = result.provenance["steps"]
         assert 8 <= steps <= 24
-        fine, coarse = result._steps(), result._steps(steps=steps)
+        fine, coarse = drawn_steps(result), drawn_steps(result, steps=steps)
         assert fine.shares.size == 64 and coarse.shares.size == steps
         assert coarse.shares.sum() == pytest.approx(1) and coarse.bins == 64
         # By what a band of a step can be off: all bins would have a far wider one.
@@ -160,7 +160,7 @@ def test_weeks_share_the_steps_of_the_one_that_tells_the_fewest_apart() -> None:
 
 def test_a_detail_is_one_of_two() -> None:
     result = lw.Distribution.of_counts(np.arange(64), LINE)
-    assert shared_steps([result]) is None and result._steps().low is None
+    assert shared_steps([result]) is None and drawn_steps(result).low is None
     with pytest.raises(ArgumentError, match="'resolved' or 'all'"):
         result.plot(detail="some")
 

@@ -25,9 +25,9 @@ from lapwing.service.app import Application, make_application
 from lapwing.service.collector import Collector
 from lapwing.service.decoding_process import DecodingProcess
 from lapwing.service.logs import Log
-from lapwing.service.retention import ENDS_APART
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
+from lapwing.service.survey_life import ENDS_APART
 from tests.cli.running import environment
 from tests.service.forked_server import Fork
 

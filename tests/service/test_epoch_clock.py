@@ -14,11 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError
-from lapwing.service.retention import ENDS_APART, LIST_DAYS, LOOKS_APART, kept_until
 from lapwing.service.security import DAY
 from lapwing.service.settings import Settings
 from lapwing.service.storage.store import StoredEpoch
-from lapwing.service.survey_life import ORDER, state_at, to_text, to_timestamp
+from lapwing.service.survey_life import (
+    ENDS_APART,
+    LIST_DAYS,
+    LOOKS_APART,
+    ORDER,
+    kept_until,
+    state_at,
+    to_text,
+    to_timestamp,
+)
 from tests.service.one_collector import NOON, Site, batch_of, labels_survey, new_id, problem, site
 
 PLAN = StoredEpoch("e", opens=100, closes=200, grace_seconds=50)

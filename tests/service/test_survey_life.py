@@ -15,11 +15,10 @@ import pytest
 from lapwing.service.catalog import Catalog
 from lapwing.service.collector import TICKS_APART, Collector
 from lapwing.service.logs import Log
-from lapwing.service.retention import LOOKS_APART
 from lapwing.service.security import DAY
 from lapwing.service.settings import Settings
 from lapwing.service.storage.opening import SqliteStore
-from lapwing.service.survey_life import to_text
+from lapwing.service.survey_life import LOOKS_APART, to_text
 from lapwing.survey.survey import Survey
 from tests.service.one_collector import (
     ADMIN,

@@ -13,7 +13,7 @@ from benchmarks.markdown import table
 from benchmarks.summaries import geometric
 from lapwing.decoders.unbiased.linear_estimate import asked_noise
 from lapwing.planning.defaults import recommended_decoder
-from lapwing.planning.question_design import label_errors
+from lapwing.planning.question_design import question_errors
 from lapwing.questions import Question, Share
 from lapwing.randomizers import AffineSubsetSelection, AskedLabels
 
@@ -99,7 +99,7 @@ def _answers(
         widths.append(answer.high - answer.low)
         covered += answer.low <= truth <= answer.high
     columns = {"like": law(size, share)}
-    expected = label_errors(randomizer, [question], columns, users=users)
+    expected = question_errors(randomizer, [question], columns, users=users)
     usual = AffineSubsetSelection(randomizer.domain, randomizer.epsilon)
     exact = asked_noise(usual.channel, law(size, share), people=users).variance()[0]
     return {

@@ -43,8 +43,6 @@ class ClosedPipeError(Exception):
 def printable(text: str) -> str:
     r"""Return a text without control characters, which a file name or a label may hold.
 
-    Examples
-    --------
     >>> print(printable("a\x1b[31mb"))
     a\x1b[31mb
     """
@@ -415,8 +413,6 @@ def check_distinct(
         never.
     content: Returns the bytes of a file that are compared. Default: all of them.
 
-    Notes
-    -----
     **Cost.** Only files of the same size are read.
     """
     seen: set[Path] = set()

@@ -93,6 +93,16 @@ class SharingCommand(TyperCommand):
                     formatter.write_dl(rows)
 
 
+def argument(help: str, metavar: str) -> Any:
+    """Return what the annotation of an argument says: what it is, and its name in the usage."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
+def named(flags: str, help: str, metavar: str | None = None) -> Any:
+    """Return what the annotation of an option of one command says. The flags are one string."""
+    return typer.Option(*flags.split(), metavar=metavar, help=help)
+
+
 class Rule(NamedTuple):
     """Options of a command that need or exclude each other. All are named by their fields.
 
@@ -196,8 +206,6 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     command: A parameter that is declared as a dataclass stands for the fields of it, which are
         declared as options are. The command is called with the dataclass.
 
-    Examples
-    --------
     >>> @dataclasses.dataclass
     ... class Ends:
     ...     low: int = option("Where it starts.", "N", default=0)

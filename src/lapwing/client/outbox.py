@@ -203,8 +203,6 @@ class Parcel:
         now: Seconds since 1970 by the device's clock.
         date: The same by the clock of the collector that answers.
 
-        Notes
-        -----
         Both clocks must say so. By that of collectors, all its days lie between the first answer
         and this one. So a device gives nothing up that a collector has not put off for so long.
         This holds even if its clock is wrong, or was when the batch was made.

@@ -228,8 +228,6 @@ def resolved_steps(channel: Channel, reports: int) -> int | None:
 
     reports: People.
 
-    Notes
-    -----
     The standard error of a step's share is that of a weighted least-squares estimate at the flat
     distribution. The estimate is of a density that is constant on each step. Its error is the
     inverse of the information about the steps, under the known total of one. An estimate of all
@@ -267,8 +265,6 @@ def preferred_steps(bins: int, most: int) -> int:
 
     Steps of equally many bins, unless that would make them half as wide again.
 
-    Examples
-    --------
     >>> preferred_steps(256, 40), preferred_steps(300, 22), preferred_steps(31, 20)
     (32, 20, 20)
     """

@@ -33,8 +33,6 @@ class BinaryField:
         int64 [size]: i with ``powers[i] == x``. Of 0 one so large that all its sums lie among the
         zeros of `powers`.
 
-    Notes
-    -----
     Tables of 40 bytes an element, made in O(size).
     """
 

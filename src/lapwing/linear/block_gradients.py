@@ -53,14 +53,10 @@ def solved(
     Raises TooRoundedError when solutions in single precision are not what the iteration takes them
     to be.
 
-    Notes
-    -----
     Block conjugate gradients with orthonormal residuals [1]_: all right-hand sides share their
     search directions, so they need fewer rounds. The iteration starts from zero, because a first
     guess by the diagonal can be so far off that its rounding stays.
 
-    References
-    ----------
     .. [1] A. A. Dubrulle, "Retooling the method of block conjugate gradients", Electronic
        Transactions on Numerical Analysis 12, 2001.
     """

@@ -67,8 +67,6 @@ class Covariance:
     def sample(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return normal vectors with this covariance: float64 [count, size].
 
-        Notes
-        -----
         Columns of positive sign are added to independent noise, which gives vectors e of
         covariance B. Columns G of negative sign are taken out: with ``W = B^-1 G``, ``M = G' W``
         and K such that ``2 K - K M K = I``, the vectors ``e - G K W' e`` have covariance

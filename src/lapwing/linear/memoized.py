@@ -60,8 +60,6 @@ class Memoized(Generic[Arguments, Result]):
 def memoized(*, most: int) -> Callable[[Callable[Arguments, Result]], Memoized[Arguments, Result]]:
     """Return a decorator that keeps the latest `most` results of a pure function.
 
-    Examples
-    --------
     >>> @memoized(most=2)
     ... def square(number: int) -> int:
     ...     print("computed")

@@ -20,16 +20,12 @@ def simplex(
     weights: float64 [size], positive: minimize ``sum(weights * (x - point)^2)``. Default: all one.
     total: Greater than 0.
 
-    Notes
-    -----
     The solution is ``max(point - level / weights, 0)``. The level is found exactly by sorting
     ``point * weights`` [1]_. Huge entries cannot overflow it, because the level is computed
     relative to the largest key. With equal weights it is Norm-Sub [2]_.
 
     **Cost.** Time O(size log size).
 
-    References
-    ----------
     .. [1] M. Held, P. Wolfe, H. Crowder, "Validation of subgradient optimization", Mathematical
        Programming, 1974. doi:10.1007/BF01580223
     .. [2] T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Škorić, N. Li, "Locally differentially private
@@ -65,8 +61,6 @@ def grouped_simplex(point: Vector, group: Whole, *, shared: float) -> Vector:
     shared: Greater than -1 / (entries of the largest group), so that the minimum is at one place.
     returns: float64 [size].
 
-    Notes
-    -----
     The solution is ``max(point - level - shared S, 0)``. In a group the r largest entries are
     positive below a certain level, the key of the entry of rank r. Between two keys S changes by
     ``r / (1 + shared r)`` for each unit of the level. So the total of all groups is a sum of hinges
@@ -111,8 +105,6 @@ def norm_sub(point: NDArray[np.float64], *, total: float = 1.0) -> NDArray[np.fl
     total: Greater than 0. Default: 1.
     returns: float64 [size].
 
-    Notes
-    -----
     Lower all entries by the same amount so that they sum to the total, drop the negative ones, and
     repeat with the rest ([1]_, [2]_). Each pass drops an entry or is the last. In practice there
     are three to six passes, O(size) together.
@@ -122,8 +114,6 @@ def norm_sub(point: NDArray[np.float64], *, total: float = 1.0) -> NDArray[np.fl
     dropped. Relative to it no sum is positive, so the level is always below it, whatever the
     rounding.
 
-    References
-    ----------
     .. [1] T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Škorić, N. Li, "Locally differentially private
        frequency estimation with consistency", NDSS, 2020. doi:10.14722/ndss.2020.24157
     .. [2] C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical

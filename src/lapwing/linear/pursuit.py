@@ -78,16 +78,12 @@ def matching_pursuit(
     nonnegative: Take only columns that correlate positively, and fit coefficients that are not
         negative.
 
-    Notes
-    -----
     The method is that of [1]_, and of [2]_ for the non-negative form.
 
     **Cost.** Two products with the operator for each column taken, or one if it knows its columns.
     The least squares are kept as a Cholesky factor that grows by a row, O(rows taken + taken^2) a
     step.
 
-    References
-    ----------
     .. [1] J. A. Tropp, "Greed is good: algorithmic results for sparse approximation", IEEE
        Transactions on Information Theory, 2004. doi:10.1109/TIT.2004.834793
     .. [2] A. M. Bruckstein, M. Elad, M. Zibulevsky, "On the uniqueness of nonnegative sparse
@@ -165,8 +161,6 @@ def l1_ball(point: Vector, radius: float) -> Vector:
     point: float64 [size].
     radius: Not negative.
 
-    Examples
-    --------
     >>> l1_ball(np.array([3.0, -1.0, 0.5]), 2.0).tolist()
     [2.0, 0.0, 0.0]
     """
@@ -201,15 +195,11 @@ def basis_pursuit(
     tolerance: How much longer than `noise` the residual may be, as a part of the target's length.
     limit: Largest number of gradient steps together.
 
-    Notes
-    -----
     The least residual within a ball of sum t falls convexly in t, and its slope is known from the
     residual. So Newton's method finds the t at which it equals `noise` [1]_. It comes from below,
     so that no step overshoots. Each step is an accelerated projected gradient from the end of the
     last one.
 
-    References
-    ----------
     .. [1] E. van den Berg, M. P. Friedlander, "Probing the Pareto frontier for basis pursuit
        solutions", SIAM Journal on Scientific Computing, 2008. doi:10.1137/080714488
     """

@@ -10,8 +10,6 @@ The smoother and the covariances between weeks are those of [1]_, the score of t
 [2]_. Here likelihoods are given by information and score, not by observations with noise. So a week
 may say nothing about some directions.
 
-References
-----------
 .. [1] P. de Jong, "Smoothing and interpolation with the state-space model", Journal of the American
    Statistical Association, 1989.
 .. [2] S. J. Koopman, N. Shephard, "Exact score for time series models in state space form",
@@ -89,8 +87,6 @@ def filtered(looks: Sequence[PseudoMeasurement | None], first: Matrix, steps: Ma
     steps: float64 [weeks, state]: variances of the step into each week, which come true also where
         nobody reported. Those of the first week are not used.
 
-    Notes
-    -----
     O(weeks * state^3).
     """
     weeks, state = len(looks), first.shape[0]

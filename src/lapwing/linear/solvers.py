@@ -69,14 +69,10 @@ def projected_gradient(
     lipschitz: At least the largest eigenvalue of ``operator' diag(weights) operator``, where it is
         known, else it costs fifty steps to find.
 
-    Notes
-    -----
     **Cost.** Two products with the operator for each step.
 
     The method is that of [1]_, with the restart of [2]_.
 
-    References
-    ----------
     .. [1] A. Beck, M. Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear
        inverse problems", SIAM Journal on Imaging Sciences, 2009. doi:10.1137/080716542
     .. [2] B. O'Donoghue, E. Candès, "Adaptive restart for accelerated gradient schemes",
@@ -127,13 +123,9 @@ def accelerated_fixed_point(
     tolerance: Stop when a round raises the objective by less than this.
     limit: Most evaluations of the map. A round takes three.
 
-    Notes
-    -----
     The method is SQUAREM with step length S3 [1]_. An extrapolation that lowers the objective is
     replaced by the plain second step, so the objective never falls.
 
-    References
-    ----------
     .. [1] R. Varadhan, C. Roland, "Simple and globally convergent methods for accelerating the
        convergence of any EM algorithm", Scandinavian Journal of Statistics, 2008.
        doi:10.1111/j.1467-9469.2007.00585.x
@@ -197,14 +189,10 @@ def quadratic_on_simplex(
     limit: Most steps.
     returns: Its `converged` says whether the tolerance was met.
 
-    Notes
-    -----
     **Cost.** Time O(size^3) for each step.
 
     The method is that of [1]_, with a fixed centering instead of the predictor.
 
-    References
-    ----------
     .. [1] S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal
        on Optimization, 1992. doi:10.1137/0802028
     """

@@ -54,8 +54,6 @@ def most_moved(matrix: Whole, *, replaced: bool) -> tuple[int, int]:
         missing one too.
     replaced: True: a row goes from one symbol to another. False: it comes or goes.
 
-    Notes
-    -----
     Exact for entries of any size. O(answers symbols^2) when rows are replaced.
     """
     columns = _safe(np.ascontiguousarray(matrix.T))

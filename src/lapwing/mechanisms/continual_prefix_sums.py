@@ -244,12 +244,7 @@ class RunningPrefixSums(Mechanism):
     ) -> Release:
         domain = summaries[-1].domain
         part = part_of(
-            noise,
-            promise,
-            sensitivity,
-            summaries[-1].people,
-            source=source,
-            identifier=identifier,
+            noise, promise, sensitivity, summaries[-1].people, source=source, identifier=identifier
         )
         drawn = noise.draw(domain.size, source)
         weighted = sum(

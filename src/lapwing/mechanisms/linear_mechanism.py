@@ -65,8 +65,6 @@ class UnitStrategy:
     strategy: Of the relation that hides how many rows there are.
     most: Largest number of rows of one unit, at least 1.
 
-    Notes
-    -----
     **Privacy.** Rows add columns. A unit that is added or removed moves the answers by a sum of up
     to k columns. A unit that is replaced moves them by the difference of two such sums. A norm is
     convex, so it is largest at a corner: k times a column, or k times the difference of two. All
@@ -106,8 +104,6 @@ class SegmentedStrategy:
     strategy: Of one segment, for the relation that hides how many rows there are.
     segments: At least 2. The rows in none of the listed ones are one of them.
 
-    Notes
-    -----
     A row that comes or goes moves the answers of one segment. A row that is replaced either stays
     in its segment, or leaves one and comes to another. Answers of two segments have no entry in
     common, so the squared norms of the two columns add, and so do the absolute ones.

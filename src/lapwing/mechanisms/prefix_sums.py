@@ -20,11 +20,7 @@ from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.function_families import legendre_tails
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT, BlendedSums, SquareRootSums, coefficients
-from lapwing.mechanisms.linear_mechanism import (
-    LinearMechanism,
-    SegmentedStrategy,
-    check_curve,
-)
+from lapwing.mechanisms.linear_mechanism import LinearMechanism, SegmentedStrategy, check_curve
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Kind, Sensitivity
 from lapwing.protocol.domains.domain import Domain
@@ -305,10 +301,7 @@ class PrefixSums(LinearMechanism):
         low, high = SMOOTH_RANGE
         if self.smooth and not low <= domain.left.size <= high:
             raise ArgumentError(
-                "smooth",
-                f"needs {low} to {high} symbols",
-                str(domain.left.size),
-                "Use smooth=0",
+                "smooth", f"needs {low} to {high} symbols", str(domain.left.size), "Use smooth=0"
             )
 
     def strategy_for(

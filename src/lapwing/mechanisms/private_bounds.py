@@ -96,8 +96,6 @@ def steps_of(values: Values, *, faults: list[int] | None = None) -> NDArray[np.f
     2^k] times that, and step -k their negatives. The result is exact, even at powers of two.
     `faults` gets the positions of values that are no number.
 
-    Examples
-    --------
     >>> (steps_of([0, 1, 1.5, -1.5, 2]) - steps_of([1])).tolist()
     [-20.0, 0.0, 1.0, -41.0, 1.0]
     """

@@ -4,8 +4,6 @@ The exponential mechanism [1]_ chooses the three together, as [2]_ chooses sever
 utility is minus the number of people who would have to change until all three had their ranks. One
 person moves all ranks at once, so three bins cost no more privacy than one.
 
-References
-----------
 .. [1] F. McSherry, K. Talwar, "Mechanism design via differential privacy", FOCS, 2007.
    doi:10.1109/FOCS.2007.66
 .. [2] J. Gillenwater, M. Joseph, A. Kulesza, "Differentially private quantiles", ICML, 2021.
@@ -46,8 +44,6 @@ class QuantileDraws:
     numbers: Of a question for quantiles.
     scale: Scale of its noise. A number of people has this noise.
 
-    Notes
-    -----
     **Privacy.** A bin is at a distance, in whole people, above its rank or below it. The number of
     people is public or secret:
 

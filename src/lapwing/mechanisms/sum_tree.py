@@ -14,11 +14,7 @@ from lapwing.declared import From
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CellSums, NestedSums
 from lapwing.linear.whole_columns import most_moved, whole
-from lapwing.mechanisms.linear_mechanism import (
-    MOST_BINS,
-    LinearMechanism,
-    check_curve,
-)
+from lapwing.mechanisms.linear_mechanism import MOST_BINS, LinearMechanism, check_curve
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain

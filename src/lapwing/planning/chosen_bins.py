@@ -68,13 +68,9 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
         wanted. But it never has more than one for each day, or for each second of times. Whole
         numbers get bins of a whole width, and at most one for each number.
 
-    Notes
-    -----
     The choice depends on the declared interval alone, never on anybody's value. Ends are taken as
     the decimals that they are printed as: 0.1 is one tenth.
 
-    Examples
-    --------
     >>> with_bins(Interval(0, 500_000), 1024)[1]
     'The interval is cut into 1,000 bins of width 500.'
     >>> with_bins(Interval("00:00", "24:00", unit="time-of-day", circular=True), 256)[1]
@@ -112,8 +108,6 @@ def with_bins(domain: Domain, wanted: int) -> tuple[Domain, str]:
 def advice_on(domain: Domain) -> str:
     """Return what to declare of a domain whose bounds suggest whole numbers. Else an empty text.
 
-    Examples
-    --------
     >>> advice_on(Interval(0, 600, bins=600))
     'For whole numbers, declare whole=True (lapwing new --unit whole).'
     >>> advice_on(Interval(0, 0.5, bins=100)), advice_on(Interval(0, 600, bins=600, whole=True))

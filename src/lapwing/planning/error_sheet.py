@@ -65,8 +65,6 @@ def falling(values: Vector) -> Vector:
     Values that are nowhere above others stay nowhere above them. So values that fall with the
     people also do so afterwards.
 
-    Examples
-    --------
     >>> falling(np.array([5.0, 2.0, 4.0, 1.0])).tolist()
     [5.0, 3.0, 3.0, 1.0]
     """

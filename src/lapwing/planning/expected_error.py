@@ -53,8 +53,6 @@ def error_text(distance: str, error: float, domain: Domain) -> str:
     error: Error in the unit that :data:`UNITS` names.
     domain: Domain of the values.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> clock = Interval("00:00", "24:00", bins=96, unit="time-of-day")
     >>> error_text("wasserstein", 0.0042, clock), error_text("kolmogorov_smirnov", 0.015, clock)
@@ -74,8 +72,6 @@ def question_error_text(question: Question, error: ErrorByKind, domain: Domain) 
 
     error: On the columns of :attr:`ExpectedError.questions`.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> from lapwing.questions import Mean, Share
     >>> ages = Interval(0, 100, bins=50)
@@ -292,8 +288,6 @@ def people_needed(error_of: Callable[[int], float], target: float) -> float:
     error_of: Error for a number of people. It falls with their number.
     target: Largest acceptable error.
 
-    Examples
-    --------
     >>> people_needed(lambda people: people**-0.5, 0.1)
     100
     """

@@ -137,11 +137,7 @@ def _compressed(made: CompressivePrivatization) -> Option:
     squares = float((zipf**2).sum() / zipf.sum() ** 2)
     once = 0.02 + 3e-8 * size * made.outputs
     return Option(
-        made,
-        *noise,
-        fixed_total=True,
-        seconds=(1e-8, once),
-        crosstalk=squares / (made.outputs - 1),
+        made, *noise, fixed_total=True, seconds=(1e-8, once), crosstalk=squares / (made.outputs - 1)
     )
 
 
@@ -211,8 +207,6 @@ def predicted_errors(
     laws: Shares of populations: float64 [size].
     seed: Seed of the noise, the same for every number of people, so that errors fall smoothly.
 
-    Notes
-    -----
     **Accuracy.** People are drawn from the population, and no report is made. Unbiased shares are
     Gaussian around the people's, with the exact variances, and the real decoder works on them. The
     tests compare with simulated reports: l1, and the Zipf population, within an eighth. Squared
@@ -327,8 +321,6 @@ def categorical_choice(
     server_seconds: The most CPU seconds that tally and decode may take, by a rough model.
     like: float64 [size]: predict the errors on this population instead of the built-in ones.
 
-    Notes
-    -----
     The error of every decoder falls with the deviation of the unbiased shares, so that is what is
     minimized. Within 1% the cheaper one is taken: fewer report bytes, of which up to 128 count as
     equal, then less work for the server.

@@ -33,12 +33,7 @@ from lapwing.planning.expected_error import (
 )
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.product import Product
-from lapwing.randomizers.joint.multiscale_boxes import (
-    ORDERED,
-    MultiscaleBoxes,
-    Part,
-    default_boxes,
-)
+from lapwing.randomizers.joint.multiscale_boxes import ORDERED, MultiscaleBoxes, Part, default_boxes
 
 DISTANCE = "rectangle"
 """What is predicted: the root mean squared error of the probability of a random rectangle."""
@@ -127,12 +122,7 @@ def boxes_for(domain: Product, epsilon: Fraction | float, users: int) -> Multisc
 
 
 def simulated_pair_errors(
-    randomizer: MultiscaleBoxes,
-    *,
-    users: int,
-    pairs: Mapping[str, Pair],
-    repeats: int,
-    seed: int,
+    randomizer: MultiscaleBoxes, *, users: int, pairs: Mapping[str, Pair], repeats: int, seed: int
 ) -> dict[str, list[float]]:
     """Return the errors of decoding simulated reports, by pair, one for each repeat.
 

@@ -23,9 +23,8 @@ from scipy.linalg import cholesky
 
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import learned_prior, pilot_of
-from lapwing.decoders.empirical_bayes.gaussian_model import Posterior
+from lapwing.decoders.empirical_bayes.gaussian_model import Posterior, ScaledBasis
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.errors import ArgumentError, DomainError, MismatchError, kind_of
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
@@ -249,8 +248,6 @@ def planned_parts(
         new ones will be decoded together. Default: none.
     returns: Mixture components.
 
-    Notes
-    -----
     The error is the larger of two ratios to that of the default mixture. They are those of the
     expected Wasserstein-1 distance and of the expected largest gap. By their product, columns with
     many small spikes lost the subsets that find them, and a few percent of the distance. No mixture

@@ -128,8 +128,6 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     distribution to simulate (hashing).
     Raises TallyError, MismatchError when the tally is empty, or of another randomizer.
 
-    Notes
-    -----
     **Privacy.** It uses the tally only, so it costs no privacy.
 
     **Accuracy.** The statistic is the smallest weighted sum of squares ``sum((c - n M p)^2 / v)``
@@ -142,8 +140,6 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
 
     **Cost.** 49 simulated tallies and up to 9 fits of O(size^3) each: up to 10 s at 1024 bins.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.protocol.domains.interval import Interval

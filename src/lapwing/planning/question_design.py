@@ -17,7 +17,7 @@ which is the shares of all labels, half of the people report on these cells.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -371,28 +371,6 @@ def predicted_distances(
 
 
 @one_thread
-def label_errors(
-    randomizer: Randomizer,
-    questions: Sequence[Question],
-    columns: Mapping[str, Vector],
-    *,
-    users: int,
-) -> dict[str, dict[str, float]]:
-    """Return the expected error of each question about asked labels, as :func:`question_errors`.
-
-    That of the curve is the root of the mean over all labels.
-    """
-    domain = randomizer.domain
-    errors: dict[str, dict[str, float]] = {str(each): {} for each in questions}
-    for kind, mass in columns.items():
-        variance = asked_noise(randomizer.channel, mass, people=users).variance()
-        for each in questions:
-            of = symbol_of(each, domain) if isinstance(each, Share) else slice(None)
-            errors[str(each)][kind] = float(np.sqrt(np.mean(np.minimum(variance[of], 1.0))))
-    return errors
-
-
-@one_thread
 def question_errors(
     randomizer: Randomizer,
     questions: Sequence[Question],
@@ -403,26 +381,54 @@ def question_errors(
     """Return the expected error of each question, by its string form and kind of column.
 
     Near a column the posterior is Gaussian, and each question but a quantile is a sum of masses. So
-    its error is known without decoding anything.
+    its error is known without decoding anything. With asked labels, the error of the curve is the
+    root of the mean over all labels.
 
-    randomizer: On an ordered domain.
+    randomizer: On an ordered domain, or of asked labels.
     columns: Masses, float64 [domain.size], by kind.
 
     returns: Root mean square errors, in the unit of :class:`lapwing.planning.ExpectedError`.
     """
-    domain = randomizer.domain
+    squares = _label_squares if isinstance(randomizer, AskedLabels) else _curve_squares
     errors: dict[str, dict[str, float]] = {str(each): {} for each in questions}
     for kind, mass in columns.items():
-        risk = CurveRisk(domain, mass, starts=cell_starts(questions, domain))
-        information = users * risk.information(randomizer.channel)
-        prior = risk.prior(information)
-        for each in questions:
-            rows = _weights(each, domain, mass)
-            found = risk.linear_errors(information, prior, rows, people=users)
-            if isinstance(each, Quantile) and kind == LIKE:
-                found = _in_units(each.probabilities, found, domain, mass)
-            errors[str(each)][kind] = float(np.sqrt(np.mean(found**2)))
+        found = squares(randomizer, questions, mass, users, in_units=kind == LIKE)
+        for each, square in zip(questions, found, strict=True):
+            errors[str(each)][kind] = float(np.sqrt(np.mean(square)))
     return errors
+
+
+def _label_squares(
+    randomizer: Randomizer, questions: Sequence[Question], mass: Vector, users: int, **_: Any
+) -> Iterator[Vector]:
+    """Yield the squared errors of the labels that each question is about."""
+    variance = np.minimum(asked_noise(randomizer.channel, mass, people=users).variance(), 1.0)
+    for each in questions:
+        yield variance[symbol_of(each, randomizer.domain) if isinstance(each, Share) else ...]
+
+
+def _curve_squares(
+    randomizer: Randomizer,
+    questions: Sequence[Question],
+    mass: Vector,
+    users: int,
+    *,
+    in_units: bool,
+) -> Iterator[Vector]:
+    """Yield the squared errors of each question.
+
+    in_units: Whether those of quantiles are in the unit of the domain. Else they are ranks.
+    """
+    domain = randomizer.domain
+    risk = CurveRisk(domain, mass, starts=cell_starts(questions, domain))
+    information = users * risk.information(randomizer.channel)
+    prior = risk.prior(information)
+    for each in questions:
+        rows = _weights(each, domain, mass)
+        found = risk.linear_errors(information, prior, rows, people=users)
+        if isinstance(each, Quantile) and in_units:
+            found = _in_units(each.probabilities, found, domain, mass)
+        yield found**2
 
 
 def _in_units(

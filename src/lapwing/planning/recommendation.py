@@ -26,13 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lapwing.errors import (
-    ArgumentError,
-    DomainError,
-    FormatError,
-    MismatchError,
-    PrivacyWarning,
-)
+from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError, PrivacyWarning
 from lapwing.linear.arrays import Vector, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import (
@@ -69,7 +63,6 @@ from lapwing.planning.pair_recommendation import DISTANCE, recommend_pairs
 from lapwing.planning.planned_parts import planned_parts
 from lapwing.planning.question_design import (
     QuestionDesign,
-    label_errors,
     predicted_distances,
     question_design,
     question_errors,
@@ -324,13 +317,7 @@ def recommend(
                 advice="Leave both out",
                 others=("distance",),
             )
-        if report_bytes is not None or server_seconds is not None:
-            raise ArgumentError(
-                "report_bytes",
-                "and server_seconds are for labels",
-                advice="Leave them out",
-                others=("server_seconds",),
-            )
+        _check_for_labels(report_bytes, server_seconds)
         return recommend_pairs(
             domain,
             epsilon,
@@ -373,13 +360,7 @@ def recommend(
             ),
             choice.reason,
         )
-    if report_bytes is not None or server_seconds is not None:
-        raise ArgumentError(
-            "report_bytes",
-            "and server_seconds are for labels",
-            advice="Leave them out",
-            others=("server_seconds",),
-        )
+    _check_for_labels(report_bytes, server_seconds)
     chosen = _numerical(
         _Plan(domain, epsilon, _checked_distance(distance), kind),
         users=users,
@@ -472,12 +453,10 @@ def with_questions(
     """
     domain, people = found.method.domain, found.people
     errors: dict[str, ErrorByKind] = {}
-    if isinstance(found.method, AskedLabels):
-        masses = populations(domain.size) if like is None else _masses(domain, like)
-        predicted = label_errors(found.method, questions, masses, users=people)
-        errors = {text: ErrorByKind(by_kind) for text, by_kind in predicted.items()}
-    elif domain.ordered:
-        columns = _masses(domain, like)
+    labels = isinstance(found.method, AskedLabels)
+    if labels or domain.ordered:
+        alone = labels and like is None
+        columns = populations(domain.size) if alone else _masses(domain, like)
         predicted = question_errors(found.method, questions, columns, users=people)
         errors = {text: ErrorByKind(by_kind) for text, by_kind in predicted.items()}
     elif like is not None and domain.size <= LABEL_LIMIT:
@@ -495,6 +474,16 @@ def with_questions(
 
 def _masses(domain: Domain, like: Distribution | ArrayLike | None) -> dict[str, Vector]:
     return {kind: column(0) for kind, column in columns_of(domain, like).items()}
+
+
+def _check_for_labels(*limits: float | None) -> None:
+    if limits != (None, None):
+        raise ArgumentError(
+            "report_bytes",
+            "and server_seconds are for labels",
+            advice="Leave them out",
+            others=("server_seconds",),
+        )
 
 
 def _check_target(users: Any, error: Any) -> None:

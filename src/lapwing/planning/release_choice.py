@@ -140,8 +140,6 @@ def predicted_error(
     returns: Geometric mean over the numbers of people, over four priors, and over the mean and the
         largest standard deviation along the curve. W1 and KS are near in proportion to these.
 
-    Notes
-    -----
     The curve is taken at up to 100 cells. The noise counts as Gaussian of the same variance. Values
     that are missing or outside the range are left out.
     """

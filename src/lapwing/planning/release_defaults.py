@@ -57,8 +57,6 @@ def release_bins(promise: Promise, *, by_segment: bool = False) -> int:
     by_segment: Whether each segment of a table gets a distribution. With pure epsilon there are
         then 64 bins, because the noise in a share of a range grows with the number of its bins.
 
-    Notes
-    -----
     The same as :func:`recommended_bins`, by the epsilon that states the privacy guarantee. The
     number of people may be secret, so it has no part in the choice.
 
@@ -146,8 +144,6 @@ def mechanism_choice(
     composed: Whether a ledger composes the release with others. Gaussian noise composes more
         tightly, so numbers then get it wherever the privacy guarantee has a delta. Default: False.
 
-    Notes
-    -----
     **Privacy.** Only public numbers choose. Sites of different sizes must use the same mechanism
     for their releases to add. So they leave `expected` out, or all give the same number. All of
     them have a ledger, or none has.

@@ -144,8 +144,6 @@ def reference_column(kind: str, *, size: int, number: int, circular: bool = Fals
     number: Number of the member of the family, from 0.
     circular: Whether bumps continue beyond the end at the start. Default: False.
 
-    Examples
-    --------
     >>> column = reference_column("spiky", size=64, number=0)
     >>> column.size, round(float(column.sum()), 12), bool(column.max() > 10 / 64)
     (64, 1.0, True)

@@ -49,8 +49,6 @@ def exact_epsilon(epsilon: Any, *, name: str = "epsilon") -> Fraction:
 
     Raises PrivacyError when it is not a number, not finite, not in that range, or is a bool.
 
-    Examples
-    --------
     >>> exact_epsilon(0.1) == exact_epsilon("0.1") == Fraction(1, 10)
     True
     """
@@ -108,8 +106,6 @@ def exact_number(number: Any, *, name: str) -> Fraction:
 
     Raises PrivacyError when it is not a number, not finite, or is a bool.
 
-    Examples
-    --------
     >>> exact_number(0.1, name="epsilon"), exact_number("1/3", name="epsilon")
     (Fraction(1, 10), Fraction(1, 3))
     """
@@ -141,8 +137,6 @@ def check_whole(
     low, high: Least and largest legal number. None: no largest one.
     error: Class of the error.
 
-    Examples
-    --------
     >>> check_whole("users", 1000, low=1)
     1000
     >>> check_whole("bins", 0, low=1, high=4)
@@ -166,8 +160,6 @@ def exact_delta(delta: Any) -> Fraction:
 
     Raises PrivacyError when it is not a number in that range.
 
-    Examples
-    --------
     >>> exact_delta(1e-6) == exact_delta("1e-6") == Fraction(1, 10**6)
     True
     """
@@ -189,8 +181,6 @@ Delta = Annotated[Fraction, Read(exact_delta, "a number in [0, 1)")]
 def epsilon_text(epsilon: Fraction) -> str:
     """Return epsilon as the shortest text that :func:`exact_epsilon` reads back exactly.
 
-    Examples
-    --------
     >>> epsilon_text(Fraction(1, 10)), epsilon_text(Fraction(2)), epsilon_text(Fraction(1, 3))
     ('0.1', '2', '1/3')
     """
@@ -244,8 +234,6 @@ def least_epsilon(ratio: Fraction) -> Fraction:
 
     ratio: In [1, e^48].
 
-    Examples
-    --------
     >>> float(least_epsilon(Fraction(3)))
     1.098613
     """

@@ -34,8 +34,6 @@ _LARGEST_ARGUMENT = 64
 def scale_up(number: float) -> Fraction:
     """Return the smallest number of 32 significant bits that is at least a positive one.
 
-    Examples
-    --------
     >>> scale_up(4.0), float(scale_up(0.1)) - 0.1 < 1e-10
     (Fraction(4, 1), True)
     """
@@ -133,15 +131,11 @@ def delta_above(epsilon: Fraction, mu_squared: Fraction) -> Fraction:
     mu_squared: At least 0.
     returns: Upper bound of delta, in [0, 1].
 
-    Notes
-    -----
     ``delta = P(Z > epsilon/mu - mu/2) - e^epsilon P(Z > epsilon/mu + mu/2)`` ([1]_, theorem 8, and
     [2]_, corollary 1). It grows with mu, so a rational mu at least the root gives a bound. The
     relative excess is below 1e-20 for delta above 1e-100 and mu above 1e-15. Delta falls with
     epsilon, so beyond 1000 that at 1000 is a bound.
 
-    References
-    ----------
     .. [1] B. Balle, Y.-X. Wang, "Improving the Gaussian mechanism for differential privacy:
        analytical calibration and optimal denoising", ICML, 2018.
     .. [2] J. Dong, A. Roth, W. J. Su, "Gaussian differential privacy", Journal of the Royal
@@ -217,8 +211,6 @@ def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Frac
 
     Raises PrivacyError when delta is not in (0, 1).
 
-    Examples
-    --------
     >>> exact = noise_scale(Fraction(1), Fraction(1, 10**6), squared_sensitivity=Fraction(1))
     >>> round(float(exact), 4)
     4.2247

@@ -36,8 +36,6 @@ simulated, or another library drew the noise, and its maker's statement cannot b
 def standing_text(standing: Standing) -> str:
     """Return a standing in words, as every screen says it.
 
-    Examples
-    --------
     >>> standing_text("stated"), standing_text("seeded")
     ('stated by its maker, not verified', 'seeded: not private')
     """
@@ -154,8 +152,6 @@ class PrivacyUnit(Declared, FromFields):
 def _sum_text(groups: Sequence[int]) -> str:
     """Return in words whose releases were added: different people, the same, or both.
 
-    Examples
-    --------
     >>> _sum_text([1, 1])
     'sum of 2 releases of different people'
     """
@@ -255,9 +251,7 @@ class Guarantee(FromFields):
             object.__setattr__(self, name, exact_number(getattr(self, name), name=name))
         if not 0 < self.epsilon <= LARGEST_GUARANTEE:
             raise PrivacyError(
-                "epsilon",
-                "must be greater than 0 and at most 10^9",
-                shown_number(self.epsilon),
+                "epsilon", "must be greater than 0 and at most 10^9", shown_number(self.epsilon)
             )
         if not 0 <= self.delta < 1:
             raise PrivacyError("delta", f"must be {requirement(Delta)}", shown_number(self.delta))

@@ -117,15 +117,11 @@ def discrete_laplace(
     compiled: True: compiled, with the same words for the same draws, bit for bit.
     returns: int64 [count].
 
-    Notes
-    -----
     The sampler is algorithm 2 of [1]_. The probability that a run of coins of bias ``a / (b j)``, j
     = 1, 2, ..., first fails at an odd place is ``exp(-a / b)``.
 
     **Cost.** About 9 words for each draw.
 
-    References
-    ----------
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
        NeurIPS, 2020.
     """
@@ -205,15 +201,11 @@ def rounded_normal(
         same draws, bit for bit.
     returns: int64 [count].
 
-    Notes
-    -----
     The sampler is algorithm N of [1]_ on uniform numbers whose 64-bit digits are drawn when a
     comparison ties. Exact rounding follows. No floating-point number takes part.
 
     **Cost.** About 17.5 words a draw, and 0.7 us compiled or 12 us in Python.
 
-    References
-    ----------
     .. [1] C. F. F. Karney, "Sampling exactly from the normal distribution", ACM Transactions on
        Mathematical Software, 2016. doi:10.1145/2710016
     """
@@ -398,8 +390,6 @@ class Noise(FromFields):
         sensitivity: Largest L1 norm and squared L2 norm by which the answers of two neighbors
             differ.
 
-        Notes
-        -----
         **Privacy.** Discrete Gaussian noise of scale sigma is covered by the Gaussian mechanism of
         variance ``sigma^2 - 4``, but for factors ``e^zeta`` between the two probabilities.
         Smoothing the whole numbers by a Gaussian of width 2 leaves a ripple below 1e-34 a number,

@@ -239,12 +239,8 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
     Raises PrivacyError when delta is out of range.
 
-    Notes
-    -----
     The bound is proposition 12 of [1]_.
 
-    References
-    ----------
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
        NeurIPS, 2020.
     """
@@ -289,8 +285,6 @@ def tight_epsilon(losses: Iterable[PrivacyLoss], delta: Fraction) -> Fraction:
     Raises MissingExtraError when `dp-accounting` is not installed.
     Raises PrivacyError when the delta is not above the delta that the payments have already spent.
 
-    Notes
-    -----
     **Privacy.** A pure epsilon, whatever its noise, is dominated by randomized response with that
     epsilon. An (epsilon, delta) is dominated by the same with probability delta of failure [1]_.
     Gaussian noise is a Gaussian pair at distance mu. Their loss distributions are discretized
@@ -301,8 +295,6 @@ def tight_epsilon(losses: Iterable[PrivacyLoss], delta: Fraction) -> Fraction:
 
     **Cost.** About 20 ms, after 2 s for the first import.
 
-    References
-    ----------
     .. [1] P. Kairouz, S. Oh, P. Viswanath, "The composition theorem for differential privacy",
        ICML, 2015.
     .. [2] A. Koskela, J. Jälkö, A. Honkela, "Computing tight differential privacy guarantees using
@@ -310,8 +302,6 @@ def tight_epsilon(losses: Iterable[PrivacyLoss], delta: Fraction) -> Fraction:
     .. [3] V. Doroshenko, B. Ghazi, P. Kamath, R. Kumar, P. Manurangsi, "Connect the dots: tighter
        discrete approximations of privacy loss distributions", PoPETs, 2022.
 
-    Examples
-    --------
     >>> from fractions import Fraction
     >>> from lapwing.privacy import PrivacyLoss
     >>> gaussian, pure = PrivacyLoss(mu_squared=Fraction(1, 900)), PrivacyLoss(epsilon="0.1")

@@ -15,13 +15,7 @@ from lapwing.privacy.exact_numbers import (
     exact_delta,
     exact_epsilon,
 )
-from lapwing.privacy.guarantee import (
-    NEIGHBORS_NEEDED,
-    Guarantee,
-    Neighbors,
-    PrivacyUnit,
-    american,
-)
+from lapwing.privacy.guarantee import NEIGHBORS_NEEDED, Guarantee, Neighbors, PrivacyUnit, american
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.stored_fields import UNSAID, Coded, Exact, FromFields
 
@@ -112,10 +106,7 @@ class Promise(FromFields):
         """Make the numbers exact and check them."""
         if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
-                "neighbors",
-                "must be one of two words",
-                repr(self.neighbors),
-                NEIGHBORS_NEEDED,
+                "neighbors", "must be one of two words", repr(self.neighbors), NEIGHBORS_NEEDED
             )
         given = [name for name in ("epsilon", "mu", "rho") if getattr(self, name) is not None]
         if len(given) != 1:

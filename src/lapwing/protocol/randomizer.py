@@ -51,8 +51,6 @@ class Randomizer(Described, Generic[Collected]):
     epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
         Fraction. Each class says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
 
-    Notes
-    -----
     A subclass states its `name` and its `decoder`, and defines :attr:`channel`,
     :meth:`certificate`, :meth:`from_words`, ``_thresholds``, ``_layout`` and ``_reports_of``.
     Names with an underscore are for subclasses and for the rest of this package. Derived values

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import Declared, From
-from lapwing.documents import (
-    Stored,
-    fingerprint,
-    require,
-    require_format,
-    require_spelling,
-)
+from lapwing.documents import Stored, fingerprint, require, require_format, require_spelling
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -29,12 +23,7 @@ from lapwing.errors import (
     kind_of,
 )
 from lapwing.linear.memoized import cached_property, memoized
-from lapwing.privacy.guarantee import (
-    Guarantee,
-    People,
-    Standing,
-    weakest_standing,
-)
+from lapwing.privacy.guarantee import Guarantee, People, Standing, weakest_standing
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
@@ -48,6 +37,7 @@ from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.messages.release_identity import (
     IDENTIFIER,
     SummedRelease,
+    check_digests,
     digests_of_sum,
     is_stated,
 )
@@ -412,7 +402,7 @@ class Release(SummedRelease, Stored):
                 "or more",
             )
         object.__setattr__(self, "groups", groups)
-        self._check_digests([part.identifier for part in self.parts])
+        check_digests(self, [part.identifier for part in self.parts])
         relations = {(part.promise.neighbors, part.promise.unit) for part in self.parts}
         if len(relations) > 1:
             raise MismatchError(

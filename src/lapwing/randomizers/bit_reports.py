@@ -112,8 +112,6 @@ def random_bits(source: RandomSource, *, threshold: int, size: int) -> NDArray[n
     threshold: In 0..2^64.
     size: Bytes.
 
-    Notes
-    -----
     Bit-sliced comparison: 64 lanes each compare a random number with the threshold bit by bit, the
     most significant first. A lane is decided at the first bit that differs, so about eight random
     words serve 64 lanes. A lane that is undecided after all 64 bits equals the threshold, and is
@@ -196,8 +194,6 @@ def random_sets(
     items, members: 2 or more items, of which 1..items-1 are in.
     returns: uint8 [rows, ceil(items / 8)]. Item i is bit ``i % 8`` of byte ``i // 8``.
 
-    Notes
-    -----
     Every item is first drawn independently with about the right probability, and the own one set.
     Then uniformly random others are added or taken away until the size is right. Each step treats
     all others alike, so the set is exactly uniform whatever the first probability.

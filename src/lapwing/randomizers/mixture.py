@@ -96,8 +96,6 @@ class Mixture(Randomizer[Collected]):
     epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
         Fraction.
 
-    Notes
-    -----
     **Privacy.** The report of group g has ``P(g, y | x) = share_g P_g(y | x)``, with shares that do
     not depend on x. So the likelihood ratio of a report is that of its component, and the worst
     ratio is that of the worst component. :meth:`certificate` states it. The contract tests check

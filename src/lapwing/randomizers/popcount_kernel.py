@@ -70,14 +70,10 @@ def positional_popcount(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     rows: uint64 [rows, words].
     returns: int64 [64 * words]. Bit b of word j is entry ``64 j + b``.
 
-    Notes
-    -----
     Carry-save adders compress 15 rows into four bit planes, which ripple into vertical 16-bit
     counters. This takes about six logical operations for a word instead of 64 additions. The method
     is Harley's, as in [1]_.
 
-    References
-    ----------
     .. [1] W. Muła, N. Kurz, D. Lemire, "Faster population counts using AVX2 instructions", The
        Computer Journal 61(1), 2018.
     """

@@ -173,8 +173,6 @@ class TwoLevel(NearAndFar[CountTally]):
     epsilon: Privacy parameter of one report, in (0, 24], in nats. The field holds an exact
         Fraction.
 
-    Notes
-    -----
     **Privacy.** Take an output y and values x and x'. The ratio P(y | x) / P(y | x') is 1 when y is
     in the high-probability sets of both or of neither. Otherwise it is
     ``(T / near) / ((2^64 - T) / far)`` or its inverse, with near and far the sizes of a set and of

@@ -25,8 +25,6 @@ def spread_in_windows(
     width: Points in a window, at least 1.
     points: Length of the line.
 
-    Notes
-    -----
     Walking up the levels as in an iterative segment tree, a window gives away at most one node at
     each end and level. The number of people in a node, given that they are in none of the earlier
     ones, is binomial. Its probability is the node's share of the rest.
@@ -72,8 +70,6 @@ def spread_in_circular_windows(
     people: int64 [points]: how many have the window that starts at each point.
     width: Points in a window, in 1..points.
 
-    Notes
-    -----
     Windows on a line of twice the length, folded over.
     """
     points = people.size

@@ -92,8 +92,6 @@ def label_text(label: Any) -> str:
 def bin_text(row: BinEnds | QuarterRow, write: NumberWriter, unit: Unit) -> str:
     """Return the ends of a bin. One of them is None where the bin is open.
 
-    Examples
-    --------
     >>> bin_text({"left": 4, "right": 5}, str, "number")
     '4 to 5'
     >>> bin_text({"left": 4, "right": None, "open": "above"}, str, "number")
@@ -115,8 +113,6 @@ def limited_text(limits: Sequence[float], write: NumberWriter) -> str:
 def interval_name(band: BandDocument | None, level: float, *, kind: str | None = None) -> str:
     """Return what the intervals of a table are: its header.
 
-    Examples
-    --------
     >>> interval_name({"kind": "pointwise", "target": "empirical", "method": ""}, 0.95)
     '95% interval (pointwise)'
     """
@@ -333,10 +329,7 @@ def _heavy_hitter_facts(answer: HeavyHittersAnswer) -> dict[str, str]:
 
 
 def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
-    facts = {
-        **counted_in_two(answer),
-        **_guarantee_fact("privacy guarantee of both", answer),
-    }
+    facts = {**counted_in_two(answer), **_guarantee_fact("privacy guarantee of both", answer)}
     band = answer["band"]
     exact = answer["guarantee_text"] == EXACT
     facts["intervals"] = f"none: {NO_ERROR if exact else 'not computed'}"

@@ -32,15 +32,16 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import weakest_standing
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import Places, to_days
 from lapwing.protocol.domains.ranges import (
     OpenEnd,
+    Places,
     Span,
     bin_of_low,
     number_of,
     open_end,
     split_symbol,
     symbol_places,
+    to_days,
 )
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Mean, Quantile, Question, Share, label_of
@@ -76,7 +77,8 @@ from lapwing.results.answer_documents import (
 from lapwing.results.atoms import atoms_at
 from lapwing.results.band import Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
-from lapwing.results.counted import all_noise, counted_word, unit_document, whom_of
+from lapwing.results.counted import all_noise, counted_word, guarantees_of, unit_document, whom_of
+from lapwing.results.directions import mean_shift
 from lapwing.results.exact_values import promise_text
 from lapwing.results.intervals import (
     answering,
@@ -90,7 +92,7 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.readable import Columns, about_column, interval_columns, rows_of
 from lapwing.results.rounding import OPEN_ENDS
-from lapwing.results.steps import Steps, shared_steps
+from lapwing.results.steps import Steps, drawn_steps, shared_steps
 from lapwing.results.symbols import (
     MISSING_UNSEEN,
     in_numbers,
@@ -365,7 +367,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "people": difference.people,
         "units": [unit_document(each.guarantee) for each in (difference.first, difference.second)],
         "target": target,
-        "about": difference._about,
+        "about": whom_of(difference, target),
         "guarantee": guarantee.to_document() if guarantee else None,
         "guarantee_text": promise_text(difference),
         "caution": difference.caution,
@@ -381,15 +383,15 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         ],
         "labels": None if ordered else domain.size,
         "limited_to": limits_of(domain),
-        "mean": _mean_shift(difference, level) if ordered else None,
+        "mean": _shift_of_mean(difference, level) if ordered else None,
         "quantiles": _quantile_shifts(difference, request) if ordered else None,
         "curve": _difference_curve(difference, band, wide) if ordered and request.curve else None,
     }
     return without_numbers(answer, reasons[0] or reasons[1])
 
 
-def _mean_shift(difference: Any, level: float) -> ShiftRow:
-    shift = difference._mean_shift(level)
+def _shift_of_mean(difference: Any, level: float) -> ShiftRow:
+    shift = mean_shift(difference, level)
     row = _shift(shift, difference.mean_interval(level=level))
     if difference.first.domain.circular and math.isnan(shift):
         row["reason"] = NO_MIDDLE
@@ -434,9 +436,9 @@ def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
     return {
         "kind": "series",
         "level": request.level,
-        "about": series._about(request.target),
-        "counted": counted_word(series._guarantees[0]),
-        "standing": weakest_standing(*(known.standing for known in series._guarantees if known)),
+        "about": whom_of(series, request.target),
+        "counted": counted_word(guarantees_of(series)[0]),
+        "standing": weakest_standing(*(each.standing for each in guarantees_of(series) if each)),
         "smoothed": series.smoothed,
         "limited_to": limits_of(series.domain) if series.domain.ordered else None,
         "unit": series.domain.unit,
@@ -484,10 +486,7 @@ def quantile_row(
     ends = None
     if band is not None:
         ends = quantile_ends(band, probability, value, domain)
-    return {
-        "probability": probability,
-        **number_row(float(to_days(value, domain)), ends, domain),
-    }
+    return {"probability": probability, **number_row(float(to_days(value, domain)), ends, domain)}
 
 
 def share_row(
@@ -640,7 +639,7 @@ def _curve(result: Any, band: Band | None, **how: Any) -> CurveDocument:
 
 def _step_columns(result: Any, **how: Any) -> dict[str, list[float]]:
     """Return the steps in which a density is drawn, with their shares and intervals."""
-    drawn: Steps = result._steps(steps=shared_steps([result]), **how)
+    drawn: Steps = drawn_steps(result, steps=shared_steps([result]), **how)
     columns = {"left": drawn.edges[:-1], "right": drawn.edges[1:], "share": drawn.shares}
     if drawn.low is not None and drawn.high is not None:
         columns |= {"low": drawn.low, "high": drawn.high}

@@ -88,8 +88,6 @@ def find_atoms(
 
     Raises ArgumentError when the rate of false alarms is not in (0, 1).
 
-    Notes
-    -----
     **Accuracy.** One-sided tests of ``mass > 2 x (mean of up to four neighbors)`` at the rate
     divided by the number of symbols: normal ones or, where noise is Laplace, ones of its tails. An
     atom whose share is below that of its bin's other people is not found, nor one that the reports
@@ -135,8 +133,6 @@ class Excess:
     def intervals(self, level: float) -> tuple[Vector, Vector]:
         """Return the lower and upper ends, not cut: float64 [found] each.
 
-        Notes
-        -----
         An estimate that was detected is Gaussian, conditional on being above `least`. The lower end
         is the share at which so large an estimate has the conditional probability ``(1 - level) /
         2``. So intervals have their coverage among the detected ones (Lee et al. 2016). The upper

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_points
+from lapwing.protocol.domains.ranges import to_points
 
 NO_MIDDLE = "no clear center: the mean resultant length may be 0"
 """Said in the place of a mean direction where the interval of that length holds zero."""
@@ -33,8 +33,6 @@ class Circle:
 
     low: The point at which it is cut, in the numbers of the unit.
 
-    Examples
-    --------
     >>> day = Circle(0.0, 24.0)
     >>> day.shorter(23.0), float(day.wrapped(25.0)), day.arc(23.0, 26.0)
     (-1.0, 1.0, (23.0, 2.0))

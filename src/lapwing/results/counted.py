@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from lapwing.privacy.guarantee import Guarantee, PrivacyUnit
 from lapwing.results.answer_documents import DifferenceAnswer
 from lapwing.results.band import Target
-from lapwing.results.exact_values import EXACT, is_exact
+from lapwing.results.exact_values import EXACT, is_exact, parts_of
 from lapwing.results.intervals import quantile_ends
 from lapwing.results.rounding import count_text
 
@@ -39,8 +39,6 @@ def unit_document(guarantee: Promise) -> dict[str, Any] | None:
 def counted_word(guarantee: Promise, number: int = 0) -> str:
     """Return what is counted, in words: of one or of several.
 
-    Examples
-    --------
     >>> counted_word(None), counted_word(None, 1)
     ('people', 'person')
     """
@@ -55,8 +53,6 @@ def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
     guarantee: With a unit of privacy, its rows are counted, and perhaps not all of them.
     reports: How many are counted. 0: not said.
 
-    Examples
-    --------
     >>> whom("empirical"), whom("population")
     ('the people in the data', 'the population')
     """
@@ -76,14 +72,22 @@ def whom(target: Target, guarantee: Promise = None, reports: int = 0) -> str:
     )
 
 
+def guarantees_of(result: Any) -> list[Guarantee | None]:
+    """Return the different guarantees of the sides of a difference, or of the weeks of a series."""
+    # A mark takes no part in comparisons of guarantees, but a marked week is another.
+    return list({str(each.guarantee): each.guarantee for each in parts_of(result)}.values())
+
+
 def whom_of(result: Any, target: Target) -> str:
-    """Return :func:`whom` of a result. Exact values have no intervals, and are not private."""
-    return EXACT if is_exact(result) else whom(target, result.guarantee, result.reports)
+    """Return :func:`whom` of a result, or of both sides of a difference or all weeks of a series.
 
-
-def whom_both(target: Target, promises: Iterable[Promise]) -> str:
-    """Return whom the intervals of several results are about, by their guarantees."""
-    texts = [whom(target, each) for each in promises]
+    Exact values have no intervals, and are not private.
+    """
+    if is_exact(result):
+        return EXACT
+    if parts_of(result) == (result,):
+        return whom(target, result.guarantee, result.reports)
+    texts = [whom(target, each) for each in guarantees_of(result)]
     return max(texts, key=len) if target == "population" else "; ".join(dict.fromkeys(texts))
 
 

@@ -20,8 +20,7 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Values, Vector, short_repr
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import Places, check_range, to_points
-from lapwing.protocol.domains.ranges import Span, held_values
+from lapwing.protocol.domains.ranges import Places, Span, check_range, held_values, to_points
 from lapwing.results.circle import (
     LEAST_LENGTH,
     NEEDS_START,

@@ -15,8 +15,7 @@ from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, MismatchError, kind_of
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
-from lapwing.protocol.domains.domain_answers import to_places
-from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.protocol.domains.ranges import Closed, to_places, to_spans
 from lapwing.registry import class_of
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
@@ -24,8 +23,9 @@ from lapwing.results.answers import difference_answer
 from lapwing.results.band import Among, Kind, table_kind
 from lapwing.results.circle import circle_from
 from lapwing.results.comparable import Comparable, People, domain_mismatch, people_of
-from lapwing.results.counted import counted_word, whom_both
+from lapwing.results.counted import counted_word, whom_of
 from lapwing.results.difference_intervals import DifferenceIntervals
+from lapwing.results.directions import mean_shift
 from lapwing.results.exact_values import EXACT, StoredResult, is_exact
 from lapwing.results.picture import (
     Axis,
@@ -360,7 +360,7 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         """
         for each in (self.first, self.second):
             each._warn_when_limited()
-        shift = self._mean_shift(0.95)
+        shift = mean_shift(self, 0.95)
         return None if math.isnan(shift) else shift
 
     def _picture(
@@ -404,12 +404,6 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         unit = one if one == two else None
         return Axis.of_domain(self.first.domain, limits, measured_in=unit)
 
-    @property
-    def _about(self) -> str:
-        """Whom the intervals are about, in words."""
-        promises = (self.first.guarantee, self.second.guarantee)
-        return EXACT if is_exact(self) else whom_both(self.target, promises)
-
     def _title(self, names: tuple[str, str] | None, limits: Limits | None = None) -> str:
         """Return who is behind the two, and the privacy guarantee to somebody in both or in one.
 
@@ -426,7 +420,8 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         if limits is not None:
             curves = self.first.cumulative, self.second.cumulative
             beyond = not_shown(self.first.domain, curves, limits)
-        about = None if self._error_laws() is None else f"intervals about {self._about}"
+        known = all(each._present_uncertainty is not None for each in self._made_of)
+        about = f"intervals about {whom_of(self, self.target)}" if known else None
         said = "; ".join(filter(None, (people, about)))
         return "\n".join(filter(None, (said, promise, beyond)))
 
@@ -521,7 +516,7 @@ class Difference(DifferenceIntervals, TabularResult, FromFields, StoredResult):
         for name in ("share", "share_of_present", "cdf"):
             if name in one:
                 shown[name] = list(map(_less, one[name], two[name]))
-        shown |= interval_columns(band, len(one["low"]), self._about)
+        shown |= interval_columns(band, len(one["low"]), whom_of(self, self.target))
         return shown
 
     def _facts(self, level: float) -> dict[str, str]:

@@ -27,15 +27,9 @@ from lapwing.results.band import (
 )
 from lapwing.results.circle import circle_from
 from lapwing.results.comparable import Comparable
-from lapwing.results.directions import (
-    MeanDirection,
-    mean_direction,
-    quantile_arc,
-    shift_interval,
-)
+from lapwing.results.directions import directions_of, mean_shift, quantile_arc, shift_interval
 from lapwing.results.distribution_intervals import DistributionIntervals
-from lapwing.results.intervals import ends_of_share, mean_ends, probability_ends, reaching
-from lapwing.results.signed_estimate import band_on
+from lapwing.results.intervals import band_on, ends_of_share, mean_ends, probability_ends, reaching
 from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
 
 
@@ -60,28 +54,9 @@ class DifferenceIntervals:
             """Return the share of a symbol in the first minus that in the second."""
             ...
 
-    def _mean_shift(self, level: float) -> float:
-        """Return the shift of the mean. NaN where at this level one side has no clear middle."""
-        shift = self.first.cumulative.mean - self.second.cumulative.mean
-        circle = self.first.cumulative.circle
-        if circle is None or math.isnan(shift):
-            return shift
-        clear = all(direction.is_clear for direction in self._directions(level))
-        return circle.shorter(shift) if clear else math.nan
-
-    def _directions(self, level: float) -> list[MeanDirection]:
-        """Return the mean directions on a circle. None without error distributions."""
-        domain = self.first.domain
-        return [mean_direction(law, domain, level) for law in self._error_laws() or ()]
-
     @inherits(DistributionIntervals.probability_interval)
     def probability_interval(
-        self,
-        low: Any,
-        high: Any,
-        *,
-        closed: Closed | None = None,
-        level: float = 0.95,
+        self, low: Any, high: Any, *, closed: Closed | None = None, level: float = 0.95
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`.
 
@@ -114,11 +89,7 @@ class DifferenceIntervals:
 
     @inherits(DistributionIntervals.share_interval)
     def share_interval(
-        self,
-        label: Any,
-        *,
-        level: float = 0.95,
-        among: Among = "all",
+        self, label: Any, *, level: float = 0.95, among: Among = "all"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`.
 
@@ -162,11 +133,11 @@ class DifferenceIntervals:
         error_laws = self._error_laws()
         if error_laws is None:
             return None
-        circle, shift = self.first.cumulative.circle, self._mean_shift(level)
+        circle, shift = self.first.cumulative.circle, mean_shift(self, level)
         if circle is not None:
             if math.isnan(shift):
                 return None
-            return shift_interval(*self._directions(level), circle=circle, shift=shift)
+            return shift_interval(*directions_of(self, level), circle=circle, shift=shift)
         left, right = held_values(self.first.domain)
         length = float(right[-1] - left[0])
         one, two = (mean_ends(each, left, right) for each in error_laws)

@@ -19,7 +19,7 @@ import numpy as np
 
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import has_whole_days, to_days
+from lapwing.protocol.domains.ranges import has_whole_days, to_days
 from lapwing.results.circle import Circle, symbols_before
 from lapwing.results.uncertainty import (
     Kind,
@@ -77,8 +77,6 @@ def mean_direction(law: Uncertainty, domain: Domain, level: float) -> MeanDirect
 
     Raises ArgumentError when the level is not in (0, 1).
 
-    Notes
-    -----
     The interval of the direction inverts a test, as Fieller's of a ratio (1954). It contains each
     direction for which the perpendicular component of the mean resultant may be zero. Its level is
     exact for Gaussian errors. Whether R may be zero involves both components, so it is decided by
@@ -168,8 +166,6 @@ def shift_interval(
 
     None where it is the whole circle. Its ends may be more than half the circle from zero.
 
-    Notes
-    -----
     Contributions of the noise add in squares. Those of places inside bins do not (Zou and Donner,
     "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008).
     """
@@ -204,8 +200,6 @@ def quantile_arc(
     quantile: The estimate, which the interval reaches to: from `start` on.
     start: On the circle, below its end.
 
-    Notes
-    -----
     Inverts the band of the CDF that begins at `start`. If that is inside a bin, the number of its
     values before it is unknown. The lower end assumes all of them, the upper end none.
     """
@@ -234,3 +228,26 @@ def quantile_arc(
         low_place = math.floor(low_place)
         high_place = max(low_place, float(to_days(high_place, domain)))
     return min(low_place, quantile), max(high_place, quantile)
+
+
+def directions_of(difference: Any, level: float) -> list[MeanDirection]:
+    """Return the mean directions of both sides of a difference. None without error distributions.
+
+    They are those from which single numbers are answered (:func:`answering`).
+    """
+    sides = (difference.first, difference.second)
+    laws = [each._present_uncertainty for each in sides]
+    if any(law is None for law in laws):
+        return []
+    abouts = [law.about("simultaneous", difference.target) for law in laws]
+    return [mean_direction(law, difference.first.domain, level) for law in abouts]
+
+
+def mean_shift(difference: Any, level: float) -> float:
+    """Return the shift of the mean. NaN where at this level one side has no clear middle."""
+    one, two = difference.first.cumulative, difference.second.cumulative
+    shift: float = one.mean - two.mean
+    if one.circle is None or math.isnan(shift):
+        return shift
+    clear = all(direction.is_clear for direction in directions_of(difference, level))
+    return float(one.circle.shorter(shift)) if clear else math.nan

@@ -19,15 +19,10 @@ from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain import Domain, one_for_each_symbol, require_domain
-from lapwing.protocol.domains.domain_answers import (
-    to_places,
-    to_points,
-    to_values,
-)
 from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.product import Product
-from lapwing.protocol.domains.ranges import Closed, to_spans
+from lapwing.protocol.domains.ranges import Closed, to_places, to_points, to_spans, to_values
 from lapwing.questions import Question
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
@@ -36,7 +31,7 @@ from lapwing.results.atoms import Atom, atoms_at
 from lapwing.results.band import Among, Kind, Target, table_kind
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
-from lapwing.results.distribution_intervals import DistributionIntervals
+from lapwing.results.distribution_intervals import DistributionIntervals, warn_at_an_end
 from lapwing.results.exact_values import StoredResult, exact_mark, promise_text
 from lapwing.results.intervals import has_middle, quantile_places
 from lapwing.results.picture import Picture, pictures_of
@@ -44,11 +39,7 @@ from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, TabularResult, equal_results, hash_of_result
 from lapwing.results.signed_estimate import Listed, SignedEstimate
 from lapwing.results.steps import Detail, check_detail
-from lapwing.results.symbols import (
-    counts_of_values,
-    drawn_values,
-    share_symbol,
-)
+from lapwing.results.symbols import counts_of_values, drawn_values, share_symbol
 from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.stored_fields import UNSAID, FromFields
@@ -225,8 +216,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
     def cumulative(self) -> Cumulative:
         """CDF among those whose value is present, in plain numbers. DomainError for categories.
 
-        Examples
-        --------
         >>> import lapwing as lw
         >>> ages = lw.Distribution.of_values([23, 35, 35, 58], lw.Interval(0, 100, bins=10))
         >>> round(ages.cumulative.moment(2))
@@ -238,7 +227,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
                 "Ask for the share of missing values"
             )
         curve = Cumulative.on(self.domain, self.mass)
-        return replace(curve, warn=self._warn_of_a_moment) if curve.outside else curve
+        return replace(curve, warn=self._warn_when_limited) if curve.outside else curve
 
     @unless_few
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
@@ -307,7 +296,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         [0.1, 0.3, 0.5]
         """
         places = to_places(points, self.domain)
-        self._warn_at_an_end(places)
+        warn_at_an_end(self, places)
         return np.minimum(self.cumulative.up_to(places), 1.0)
 
     @unless_few
@@ -385,7 +374,7 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         """
         spans = to_spans(low, high, self.domain, closed)
         for span in spans:
-            self._warn_at_an_end(*span)
+            warn_at_an_end(self, *span)
         return min(self.cumulative.between(spans), 1.0)
 
     @unless_few
@@ -525,8 +514,6 @@ class Distribution(DistributionIntervals, TabularResult, FromFields, StoredResul
         a probability of 99%, none is detected. The CDF stays linear inside the bin of a detected
         atom, because no report shows where in the bin it is.
 
-        Examples
-        --------
         >>> import lapwing as lw
         >>> dollars = lw.Interval(0, 100, bins=10, atoms=[0])
         >>> zero, = lw.Distribution.of_values([0, 0, 30, 80], dollars).atoms

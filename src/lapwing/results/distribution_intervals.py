@@ -19,8 +19,15 @@ from lapwing.errors import ArgumentError, LimitedWarning, callers_level
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
-from lapwing.protocol.domains.domain_answers import Places, to_days, to_interval
-from lapwing.protocol.domains.ranges import Closed, end_symbol, held_values, to_spans
+from lapwing.protocol.domains.ranges import (
+    Closed,
+    Places,
+    end_symbol,
+    held_values,
+    to_days,
+    to_interval,
+    to_spans,
+)
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve, Question
 from lapwing.results.answer_documents import AnswerDocument
@@ -32,6 +39,7 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.directions import quantile_arc
 from lapwing.results.intervals import (
     answering,
+    band_on,
     direction_of,
     ends_of_share,
     functional,
@@ -40,20 +48,9 @@ from lapwing.results.intervals import (
     reaching,
     variance_interval,
 )
-from lapwing.results.question_answers import (
-    Answer,
-    answer_documents,
-    answer_question,
-    asked_in,
-)
+from lapwing.results.question_answers import Answer, answer_documents, answer_question, asked_in
 from lapwing.results.rounding import estimate_text
-from lapwing.results.signed_estimate import (
-    SignedEstimate,
-    band_on,
-    present_uncertainty,
-    spans_interval,
-)
-from lapwing.results.steps import Steps
+from lapwing.results.signed_estimate import SignedEstimate, present_uncertainty, spans_interval
 from lapwing.results.unanswered import is_small
 from lapwing.results.uncertainty import Uncertainty
 
@@ -164,18 +161,6 @@ class DistributionIntervals:
         kind = kind or table_kind(ordered=self.domain.ordered)
         band = self.confidence_band(level, kind=kind, target=target)
         return None if band is None else band.reaching(self.mass)
-
-    def _steps(
-        self, *, level: float = 0.95, steps: int | None = None, target: Target = "empirical"
-    ) -> Steps:
-        """Return the shares of so many steps, or of all bins. DomainError for categories."""
-        curve, law = self.cumulative, self._present_uncertainty
-        found, _ = found_bins(self.atoms, curve.left, curve.right)
-        # Fine shapes that steps average out may be in single bins.
-        error_law = answering(law, target) if law is None or not steps else law.about_steps(target)
-        return Steps.of_mass(
-            self.domain, curve.mass, steps, atom_bins=found, error_law=error_law, level=level
-        )
 
     def answer(
         self, question: Question | str, *, level: float = 0.95, target: Target = "empirical"
@@ -460,12 +445,7 @@ class DistributionIntervals:
         return quantile_arc(law, self.domain, probability, place, start=begin, **how)
 
     def share_interval(
-        self,
-        label: Any,
-        *,
-        level: float = 0.95,
-        target: Target = "empirical",
-        among: Among = "all",
+        self, label: Any, *, level: float = 0.95, target: Target = "empirical", among: Among = "all"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`.
 
@@ -516,10 +496,6 @@ class DistributionIntervals:
         interval = ends.interval(level, least=0.0, most=1.0)
         return reaching(interval, self.share(label, among=among))
 
-    def _warn_of_a_moment(self) -> None:
-        """Warn as for a mean, one frame deeper: :func:`unless_few` wraps a mean, and no moment."""
-        self._warn_when_limited()
-
     def _warn_when_limited(self) -> None:
         """Warn, once, where a mean is not that of all values: somebody is outside the range."""
         if self._limited is None or "_warned" in self.__dict__:
@@ -534,34 +510,6 @@ class DistributionIntervals:
             LimitedWarning,
             stacklevel=callers_level(),
         )
-
-    def _warn_at_an_end(self, *places: Places) -> None:
-        """Warn, once, where a place cuts a bin at an end that many people seem to hold."""
-        ends = [
-            Places(np.asarray(point), np.asarray(before))
-            for point in (float(self.domain.left[0]), float(self.domain.right[-1]))
-            for before in (False, True)
-            if any(((each.points == point) & (each.before == before)).any() for each in places)
-        ]
-        cut = {
-            symbol: float(end.points)
-            for end in ends
-            if (symbol := end_symbol(self.domain, end)) is not None
-        }
-        if not cut or "_warned_at_an_end" in self.__dict__:
-            return
-        curve = self.cumulative
-        for symbol in found_bins(self.atoms, curve.left, curve.right)[0].tolist():
-            if symbol in cut:
-                self.__dict__["_warned_at_an_end"] = True
-                point = to_text(cut[symbol], unit=self.domain.unit)
-                warnings.warn(
-                    f"the share at {point} may be anything up to the share of its bin, where "
-                    f"many {counted_word(self.guarantee)} seem to have the same value. Declare "
-                    f"{point} as an atom of the domain: atoms=[{point}] (--atom {point})",
-                    LimitedWarning,
-                    stacklevel=callers_level(),
-                )
 
     @cached_property
     def _limited(self) -> tuple[float, str, str] | None:
@@ -583,3 +531,32 @@ class DistributionIntervals:
         ends = (self.domain.left[0], self.domain.right[-1])
         low, high = (to_text(float(end), unit=self.domain.unit) for end in ends)
         return (share, low, high) if min(least, share) > 0 else None
+
+
+def warn_at_an_end(result: Any, *places: Places) -> None:
+    """Warn, once, where a place cuts a bin at an end that many people seem to hold."""
+    ends = [
+        Places(np.asarray(point), np.asarray(before))
+        for point in (float(result.domain.left[0]), float(result.domain.right[-1]))
+        for before in (False, True)
+        if any(((each.points == point) & (each.before == before)).any() for each in places)
+    ]
+    cut = {
+        symbol: float(end.points)
+        for end in ends
+        if (symbol := end_symbol(result.domain, end)) is not None
+    }
+    if not cut or "_warned_at_an_end" in result.__dict__:
+        return
+    curve = result.cumulative
+    for symbol in found_bins(result.atoms, curve.left, curve.right)[0].tolist():
+        if symbol in cut:
+            result.__dict__["_warned_at_an_end"] = True
+            point = to_text(cut[symbol], unit=result.domain.unit)
+            warnings.warn(
+                f"the share at {point} may be anything up to the share of its bin, where "
+                f"many {counted_word(result.guarantee)} seem to have the same value. Declare "
+                f"{point} as an atom of the domain: atoms=[{point}] (--atom {point})",
+                LimitedWarning,
+                stacklevel=callers_level(),
+            )

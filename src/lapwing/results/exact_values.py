@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,15 @@ def exact_mark(*results: Any) -> dict[str, Any]:
     return {EXACT_KEY: True} if not results or any(map(is_exact, results)) else {}
 
 
+def parts_of(result: Any) -> Sequence[Any]:
+    """Return the sides of a difference or the weeks of a series. Of another result itself."""
+    parts: Sequence[Any] = getattr(result, "_made_of", (result,))
+    return parts
+
+
 def is_exact(result: Any) -> bool:
     """Return whether a result, a side of a difference or a week is of values without noise."""
-    return any(_marked(each.provenance) for each in getattr(result, "_made_of", (result,)))
+    return any(_marked(each.provenance) for each in parts_of(result))
 
 
 def _marked(provenance: Mapping[str, Any]) -> bool:
@@ -40,8 +46,6 @@ def promise_text(result: Any) -> str | None:
 
     Every screen, picture and table takes the words here.
 
-    Examples
-    --------
     >>> import lapwing as lw
     >>> promise_text(lw.Distribution.of_counts([3, 1], lw.Categories(["no", "yes"])))
     'exact values, not private'

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from lapwing.docstrings import inherits
 from lapwing.documents import Stored, nearest
 from lapwing.errors import ArgumentError
-from lapwing.facts import html_of, lines_of
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain_documents import StoredDomain
 from lapwing.results.answer_documents import AnswerRequest
@@ -25,6 +24,7 @@ from lapwing.results.picture import BAR_LIMIT, Bars, name_of, people_and_guarant
 from lapwing.results.plotting import show
 from lapwing.results.readable import (
     Columns,
+    SummarizedResult,
     TabularResult,
     equal_results,
     frame_of,
@@ -47,7 +47,7 @@ METHOD = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeavyHitters(FromFields, Stored):
+class HeavyHitters(FromFields, Stored, SummarizedResult):
     """Heavy hitters: the values whose estimated share reaches a threshold.
 
     The largest share comes first.
@@ -276,11 +276,7 @@ class HeavyHitters(FromFields, Stored):
 
     @inherits(SignedEstimate.confidence_band)
     def confidence_band(
-        self,
-        level: float = 0.95,
-        *,
-        kind: Kind = "simultaneous",
-        target: Target = "empirical",
+        self, level: float = 0.95, *, kind: Kind = "simultaneous", target: Target = "empirical"
     ) -> Band:
         """Return the intervals of the listed shares, in order.
 
@@ -328,11 +324,7 @@ class HeavyHitters(FromFields, Stored):
         )
 
     def to_dict(
-        self,
-        *,
-        level: float = 0.95,
-        kind: Kind = "simultaneous",
-        target: Target = "empirical",
+        self, *, level: float = 0.95, kind: Kind = "simultaneous", target: Target = "empirical"
     ) -> Columns:
         """Return a table as a dict of columns: `value`, `share`, `low`, `high` and two of text.
 
@@ -367,25 +359,6 @@ class HeavyHitters(FromFields, Stored):
             Whether the level holds for all values searched, or for each row alone.
         """
         return frame_of(self.to_dict(level=level, kind=kind))
-
-    def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines of text: the guarantee, and the largest shares with intervals.
-
-        Parameters
-        ----------
-        level : float
-            Level of the simultaneous intervals, in (0, 1). Default: 0.95.
-
-        Returns
-        -------
-        str
-            Lines of text.
-        """
-        return lines_of(self._facts(level))
-
-    def _repr_html_(self) -> str:
-        """Return the summary as a notebook shows it."""
-        return html_of(self._facts(0.95))
 
     def _facts(self, level: float) -> dict[str, str]:
         return summary_of(result_answer(self, AnswerRequest(level=level)))

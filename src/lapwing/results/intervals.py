@@ -21,18 +21,26 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import has_whole_days, to_days
-from lapwing.protocol.domains.ranges import Span, symbol_places, touched
-from lapwing.results.band import Among
+from lapwing.protocol.domains.ranges import (
+    Span,
+    bin_of_low,
+    has_whole_days,
+    symbol_places,
+    to_days,
+    touched,
+)
+from lapwing.results.band import Among, whole_reach
 from lapwing.results.circle import circle_from
-from lapwing.results.critical_values import whole_reach
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.directions import MeanDirection, mean_direction
 from lapwing.results.symbols import share_symbol
 from lapwing.results.uncertainty import (
     Band,
+    Kind,
     Target,
     Uncertainty,
+    check_kind,
+    check_level,
     independent_critical_values,
     normal_critical_value,
 )
@@ -205,8 +213,6 @@ def variance_interval(
 ) -> tuple[float, float]:
     """Return an interval for the variance, in the squared unit of the line.
 
-    Notes
-    -----
     The variance of the middles of the bins is ``sum(m c^2) - (sum(m c))^2``, with the gradient
     ``(c - mean)^2`` in the masses m (delta method). A value differs from the middle of its bin by
     at most half the bin's width, h. By the triangle inequality, the standard deviation of the
@@ -233,8 +239,6 @@ def range_error_bounds(curve: Cumulative, band: Band, *, width: float | None) ->
 
     Raises ArgumentError when the width is not in (0, 1).
 
-    Notes
-    -----
     A range is a difference of two points of the CDF. So its error is at most twice the
     Kolmogorov-Smirnov distance. On average over even ends it is at most twice the Wasserstein-1
     distance on a domain of length 1 (Zhao et al. 2026, section 3.1). Both ends of a range of width
@@ -304,3 +308,22 @@ def ends_of_share(result: Any, label: Any, target: Target, among: Among) -> Ends
         error_law = error_law.given_present() if error_law.says_present else None
     answered = answering(error_law, target)
     return None if answered is None else share_ends(answered, symbol)
+
+
+def band_on(
+    domain: Domain, uncertainty: Uncertainty | None, *, level: float, kind: Kind, target: Target
+) -> Band | None:
+    """Return the band of an error distribution on a domain. None without one."""
+    check_level(level)
+    check_kind(kind, target)
+    if uncertainty is None:
+        return None
+    band = uncertainty.band(
+        level=level,
+        kind=kind,
+        target=target,
+        left=domain.left if domain.ordered else None,
+        right=domain.right if domain.ordered else None,
+    )
+    symbol = bin_of_low(domain)
+    return band if symbol is None else band.holding_low(symbol)

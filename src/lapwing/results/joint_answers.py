@@ -274,11 +274,7 @@ def _correlation(joint: JointDistribution, kind: Any, level: float) -> MeasureRo
 def _information(joint: JointDistribution, level: float) -> MeasureRow:
     low, high = joint.mutual_information_interval(level=level) or (None, None)
     known = high is not None and high < most_information(joint.table)
-    return {
-        "value": joint.mutual_information(),
-        "low": low,
-        "high": high if known else None,
-    }
+    return {"value": joint.mutual_information(), "low": low, "high": high if known else None}
 
 
 def question_rows(joint: JointDistribution, request: JointRequest) -> list[JointQuestionRow]:

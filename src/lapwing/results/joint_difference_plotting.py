@@ -12,7 +12,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.results.difference import Difference, People
 from lapwing.results.joint_map import map_document
 from lapwing.results.joint_plotting import ShownAxis, figure_for, short_label, thin
-from lapwing.results.picture import Bars
+from lapwing.results.picture import Bars, Curves
 from lapwing.results.plotting import ESTIMATE, TRUTH, draw, plain, wrapped
 from lapwing.results.rounding import axis_text, estimate_text, level_text
 from lapwing.results.uncertainty import Target
@@ -54,23 +54,24 @@ def draw_joint_difference(
     shown = map_document(first, second, level=level)
     _draw_map(figure.add_subplot(grid[0, :]), first, second, shown, level)
     drawn: dict[str, Any] = {}
-    for column, (name, gap) in enumerate(zip(first.domain.names, gaps, strict=True)):
+    pictures = [gap._picture(level=level, names=names) for gap in gaps]
+    for column, (name, picture) in enumerate(zip(first.domain.names, pictures, strict=True)):
         ax = figure.add_subplot(grid[1, column])
-        _draw_alone(ax, name, gap, names, level)
+        _draw_alone(ax, name, replace(picture, title=None))
         handles, labels = ax.get_legend_handles_labels()
         drawn |= dict(zip(labels, handles, strict=True))
     if drawn:
         look = {"frameon": False, "ncols": 4, "fontsize": 8}
         figure.legend(list(drawn.values()), list(drawn), loc="outside lower center", **look)
-    words = [gaps[0]._title(names), *shown["not_shown"]]
+    words = [str(pictures[0].title), *shown["not_shown"]]
     said = "\n".join(wrapped(each, 110) for each in words)
     figure.suptitle(said, fontsize=9, color="0.3", fontweight="normal")
     return figure
 
 
-def _draw_alone(ax: Any, name: str, gap: Difference, names: tuple[str, str], level: float) -> None:
+def _draw_alone(ax: Any, name: str, picture: Curves | Bars) -> None:
     """Draw the difference of one attribute alone with its bands: of CDFs, or of shares."""
-    picture, said = replace(gap._picture(level=level, names=names), title=None), f"{name} alone"
+    said = f"{name} alone"
     if isinstance(picture, Bars):
         bars = picture.heights.size
         if bars > _BARS:

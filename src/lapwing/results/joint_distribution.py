@@ -20,17 +20,10 @@ from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain_documents import STORED_DOMAIN
 from lapwing.protocol.domains.product import Product
 from lapwing.results.association import correlation_of, information_text, mutual_information
-from lapwing.results.band import check_level
+from lapwing.results.band import check_level, normal_critical_value
 from lapwing.results.counted import whom
-from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.distribution import Distribution
-from lapwing.results.exact_values import (
-    NO_ERROR,
-    StoredResult,
-    exact_mark,
-    is_exact,
-    promise_text,
-)
+from lapwing.results.exact_values import NO_ERROR, StoredResult, exact_mark, is_exact, promise_text
 from lapwing.results.joint_conditions import (
     Parts,
     check_slices,

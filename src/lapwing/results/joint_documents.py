@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.results.answer_documents import (
-    BandDocument,
-    QuantileRow,
-    ShareRow,
-)
+from lapwing.results.answer_documents import BandDocument, QuantileRow, ShareRow
 from lapwing.results.uncertainty import Target
 
 

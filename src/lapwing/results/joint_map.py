@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.linear.arrays import Matrix
-from lapwing.results.critical_values import normal_critical_value
+from lapwing.results.band import normal_critical_value
 from lapwing.results.joint_documents import MapDocument
 from lapwing.results.joint_plotting import BLOCKS, MAP_BLOCKS, PANELS, ShownAxis, largest
 from lapwing.results.rounding import percent

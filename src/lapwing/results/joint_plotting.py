@@ -11,8 +11,8 @@ import numpy as np
 
 from lapwing.errors import ArgumentError, MissingExtraError
 from lapwing.linear.arrays import Matrix, Vector, Whole
+from lapwing.results.band import normal_critical_value
 from lapwing.results.counted import whom
-from lapwing.results.critical_values import normal_critical_value
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.exact_values import is_exact
 from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guarantee
@@ -548,7 +548,7 @@ def _holding(table: Matrix, density: Matrix, shares: tuple[float, ...]) -> list[
 
 def _numbers(values: list[Any], axis: Any) -> Vector:
     """Return quantiles as numbers of the axis, cut to its range."""
-    from lapwing.protocol.domains.domain_answers import to_points
+    from lapwing.protocol.domains.ranges import to_points
 
     low, high = float(axis.left[0]), float(axis.right[-1])
     points = [low if value is None else float(to_points(value, unit=axis.unit)) for value in values]

@@ -17,9 +17,8 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_points
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.domains.ranges import OpenEnd, open_end
+from lapwing.protocol.domains.ranges import OpenEnd, open_end, to_points
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.questions import Histogram, Question, Share
 from lapwing.results.atoms import expected_mass, found_bins
@@ -29,7 +28,7 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.question_answers import in_place_of_curve, question_table
 from lapwing.results.rounding import beyond_text, count_text, level_text, number_writer, percent
-from lapwing.results.steps import Detail, Steps, shared_steps
+from lapwing.results.steps import Detail, Steps, drawn_steps, shared_steps
 from lapwing.results.symbols import measured_in, values_of
 from lapwing.results.unanswered import reason_of
 
@@ -49,11 +48,7 @@ _LABELS: dict[Unit, str] = {
 
 
 def people_and_guarantee(
-    reports: int,
-    guarantee: Guarantee | None,
-    target: Target | None = None,
-    *,
-    exact: bool = False,
+    reports: int, guarantee: Guarantee | None, target: Target | None = None, *, exact: bool = False
 ) -> str | None:
     """Return how many people are behind a result and what they were promised, in one line.
 
@@ -665,7 +660,8 @@ def pictures_of(
     density = Densities.of_steps(
         axis,
         curve,
-        result._steps(
+        drawn_steps(
+            result,
             level=level,
             steps=shared_steps([result]) if detail == "resolved" else None,
             target=target,

@@ -406,13 +406,7 @@ def _draw_shape(shape: Shape, ax: Any, axis: Axis, *, length: float, top: float,
         ax.stairs(shape.heights, shape.edges, color=TRUTH, linewidth=1.1, label="truth", zorder=2.5)
     else:
         merged = f", {shape.merged} bins in {shape.heights.size} steps" if shape.merged else ""
-        ax.stairs(
-            shape.heights,
-            shape.edges,
-            fill=True,
-            color=TINT,
-            label=f"{shape.name}{merged}",
-        )
+        ax.stairs(shape.heights, shape.edges, fill=True, color=TINT, label=f"{shape.name}{merged}")
         if shape.low is not None and shape.high is not None:
             fill_band(ax, shape.low, shape.high, shape.edges, label=band)
         ax.stairs(shape.heights, shape.edges, color=ESTIMATE, linewidth=0.8)

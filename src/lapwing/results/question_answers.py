@@ -37,12 +37,7 @@ from lapwing.results.band import Among, Target
 from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.counted import whom_of
 from lapwing.results.exact_values import NO_ERROR, is_exact
-from lapwing.results.rounding import (
-    interval_text,
-    number_text,
-    number_writer,
-    percent,
-)
+from lapwing.results.rounding import interval_text, number_text, number_writer, percent
 from lapwing.results.signed_estimate import spans_interval
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of, unknown_symbols

@@ -10,8 +10,8 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import Places
 from lapwing.protocol.domains.ranges import (
+    Places,
     default_closed,
     end_symbol,
     first_symbol_after,
@@ -32,8 +32,6 @@ def cell_starts(questions: Iterable[Question], domain: Domain) -> tuple[int, ...
     Raises ArgumentError when a question has an end inside a bin. The message names it and the
     nearest edges.
 
-    Examples
-    --------
     >>> import lapwing as lw
     >>> ages = lw.Interval(0, 100, bins=10)
     >>> cell_starts([lw.questions.Share(above=30), lw.questions.Share(at_most=70)], ages)
@@ -60,8 +58,6 @@ def range_symbols(question: Share | Histogram, domain: Domain) -> list[list[tupl
 
     Raises ArgumentError when an end is beyond the range of the domain, or inside a bin.
 
-    Examples
-    --------
     >>> import lapwing as lw
     >>> ages = lw.Interval(0, 100, bins=10)
     >>> range_symbols(lw.questions.Histogram([0, 30, 100]), ages)

@@ -33,6 +33,7 @@ from lapwing.protocol.messages.exact_counts import MOST_PEOPLE
 from lapwing.protocol.messages.release_identity import (
     IDENTIFIER,
     SummedRelease,
+    check_digests,
     digests_of_sum,
 )
 from lapwing.protocol.release import LARGEST_SUM, Release
@@ -95,8 +96,6 @@ def divided_promise(promise: Promise, noises: Iterable[Noise]) -> Promise:
 def pure_epsilon(promise: Promise) -> Fraction:
     """Return the epsilon of a pure mechanism that keeps a guarantee.
 
-    Notes
-    -----
     Epsilon-DP implies mu-GDP where ``1 / (1 + e^epsilon) >= Phi(-mu / 2)``: its trade-off function
     has two straight pieces that meet there, and that of mu-GDP is convex and below both. It implies
     ``epsilon^2 / 2`` of zero-concentrated privacy.
@@ -232,7 +231,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
             raise ArgumentError("identifiers", "must be 32 lowercase hex digits each")
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both, so its people would count twice")
-        self._check_digests(names)
+        check_digests(self, names)
         object.__setattr__(self, "from_curve", tuple(self.from_curve))
         if not self.parts and not self.from_curve:
             raise ArgumentError("parts", "must be at least one answer")

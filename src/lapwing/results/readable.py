@@ -134,8 +134,6 @@ def spreadsheet_cell(cell: Any) -> str:
     becomes a cell. Text that begins as a formula gets an apostrophe, unless it is a number. Numbers
     have no quotes. None is an empty field.
 
-    Examples
-    --------
     >>> print(*map(spreadsheet_cell, ("=1+1", "-3", -3, "x;=1+1")))
     "'=1+1" "-3" -3 "x;=1+1"
     """

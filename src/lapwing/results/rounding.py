@@ -65,8 +65,6 @@ class NumberWriter:
     unit: Of the values.
     digits: Significant digits of a length of time without an interval.
 
-    Examples
-    --------
     >>> percent(0.15, (0.1234567, 0.2345678)), percent.interval(0.1234567, 0.2345678)
     ('15%', '12% to 24%')
     """
@@ -201,8 +199,6 @@ gap = NumberWriter("gap")
 def number_writer(unit: Unit) -> NumberWriter:
     """Return what writes values of a unit.
 
-    Examples
-    --------
     >>> number_writer("number")(31250.5), number_writer("time-of-day").interval(34_201, 36_059)
     ('31,250.5', '09:30 to 10:01')
     """
@@ -212,8 +208,6 @@ def number_writer(unit: Unit) -> NumberWriter:
 def shift_writer(unit: Unit) -> NumberWriter:
     """Return what writes differences of two values of a unit.
 
-    Examples
-    --------
     >>> shift_writer("time-of-day")(-540.0), shift_writer("number")(2.5), shift_writer("date")(1)
     ('9 minutes earlier', '+2.5', '1 day later')
     >>> shift_writer("time-of-day").interval(170, 910), shift_writer("date").interval(-2, 3)
@@ -225,8 +219,6 @@ def shift_writer(unit: Unit) -> NumberWriter:
 def length_writer(unit: Unit, *, digits: int = 3) -> NumberWriter:
     """Return what writes lengths in a unit: a standard deviation, an error.
 
-    Examples
-    --------
     >>> length_writer("time-of-day")(352.0), length_writer("number")(1234.5)
     ('5.87 minutes', '1234.5')
     """
@@ -243,8 +235,6 @@ def number_text(
 ) -> str:
     """Return a number of a row, with the digits of its interval, or where it is outside the range.
 
-    Examples
-    --------
     >>> number_text({"value": None, "at_least": 30.0}, number_writer("number"))
     '30 or more'
     >>> number_text({"share": 0.15, "low": 0.1234567, "high": 0.2345678}, percent, name="share")
@@ -265,8 +255,6 @@ def interval_text(
 ) -> str:
     """Return the interval of a row, its entries "low" and "high". `none` where there is none.
 
-    Examples
-    --------
     >>> interval_text({"low": 0.25, "high": 0.5}, percent)
     '25% to 50%'
     >>> interval_text({"low": 25.0, "high": None, "high_at_least": 30.0}, number_writer("number"))
@@ -285,8 +273,6 @@ def interval_text(
 def with_interval(text: str, interval: str) -> str:
     """Return an estimate with its interval where there is one that says more.
 
-    Examples
-    --------
     >>> with_interval("40", "38 to 41"), with_interval("40", "-")
     ('40 (38 to 41)', '40')
     """
@@ -296,8 +282,6 @@ def with_interval(text: str, interval: str) -> str:
 def beyond_text(edge: str, unit: Unit, word: OpenEnd) -> str:
     """Return what lies beyond an edge, with those who hold just it or without them.
 
-    Examples
-    --------
     >>> beyond_text("5", "number", "above"), beyond_text("2026-01-01", "date", "at_most")
     ('more than 5', '2026-01-01 or earlier')
     """
@@ -307,8 +291,6 @@ def beyond_text(edge: str, unit: Unit, word: OpenEnd) -> str:
 def exact_text(number: float | Fraction | str) -> str:
     """Return a parameter as somebody chose it, without the zeros at its end.
 
-    Examples
-    --------
     >>> exact_text(0.95), exact_text(Fraction(1, 10**6)), exact_text(2.0), exact_text(1 / 3)
     ('0.95', '1e-06', '2', '0.3333333333')
     """
@@ -338,8 +320,6 @@ def rounded(number: float, digits: int) -> float:
 def estimate_text(number: float, digits: int = 3) -> str:
     """Return a predicted error or a threshold with three significant digits, or with fewer.
 
-    Examples
-    --------
     >>> estimate_text(0.012345), estimate_text(22026.4), estimate_text(1e-9), estimate_text(4e20)
     ('0.0123', '22,000', '1e-09', '4e+20')
     """
@@ -352,8 +332,6 @@ def estimate_text(number: float, digits: int = 3) -> str:
 def factor_text(number: float) -> str:
     """Return a bound on a factor, rounded up to three significant digits.
 
-    Examples
-    --------
     >>> factor_text(2.71828), factor_text(22026.4), factor_text(1e300)
     ('2.72', '22,100', 'more than a million million')
     """
@@ -367,8 +345,6 @@ def factor_text(number: float) -> str:
 def least_text(number: float) -> str:
     """Return a lower bound, rounded down to two significant digits.
 
-    Examples
-    --------
     >>> least_text(0.0278), least_text(0.0)
     ('0.027', '0')
     """
@@ -389,8 +365,6 @@ def coordinate_text(number: float) -> str:
 def power_text(exponent: float) -> str:
     """Return ``e^exponent``, even where it is too large for a float.
 
-    Examples
-    --------
     >>> power_text(1.0), power_text(20.0), power_text(1200.0)
     ('2.718', '4.852e+08', '1.4e+521')
     """
@@ -404,8 +378,6 @@ def power_text(exponent: float) -> str:
 def bound_text(number: Fraction, *, digits: int) -> str:
     """Return a fraction as a decimal, cut off, not rounded: a bound stays a bound.
 
-    Examples
-    --------
     >>> bound_text(Fraction(2, 3), digits=5)
     '0.66666'
     """

@@ -14,7 +14,6 @@ from lapwing.docstrings import inherits
 from lapwing.documents import fingerprint, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.facts import html_of, lines_of
-from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Histogram, Question, Share
@@ -22,7 +21,7 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import facts_of
 from lapwing.results.answers import series_answer
 from lapwing.results.circle import Circle
-from lapwing.results.counted import counted_word, whom_both
+from lapwing.results.counted import counted_word, guarantees_of, whom_of
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, StoredResult, is_exact
@@ -360,19 +359,9 @@ class Series(StoredResult):
         return Difference(first, second, target=target, joint=joint)
 
     @property
-    def _guarantees(self) -> list[Guarantee | None]:
-        """The different guarantees of its weeks, each of a week alone."""
-        # A mark takes no part in comparisons of guarantees, but a marked week is another.
-        return list({str(found.guarantee): found.guarantee for found in self._made_of}.values())
-
-    @property
     def _made_of(self) -> list[Distribution]:
         """The weeks that have a distribution."""
         return [week.distribution for week in self.weeks if week.distribution]
-
-    def _about(self, target: Target) -> str:
-        """Return whom the intervals are about, in words."""
-        return EXACT if is_exact(self) else whom_both(target, self._guarantees)
 
     def to_dict(self, *, level: float = 0.95, target: Target = "empirical") -> Columns:
         """Return a table as a dict of columns, one row for each week.
@@ -446,7 +435,7 @@ class Series(StoredResult):
 
     def _named(self, kinds: list[Any], target: Target) -> Columns:
         """Return the columns that say of which kind intervals are, and about whom."""
-        return {"interval": kinds, "about": about_column(kinds, self._about(target))}
+        return {"interval": kinds, "about": about_column(kinds, whom_of(self, target))}
 
     def _quantiles(self, level: float, target: Target) -> Columns:
         names = [f"q{exact_text(100 * probability)}" for probability in PROBABILITIES]
@@ -616,7 +605,7 @@ class Series(StoredResult):
     def _said(self, level: float, target: Target, ordered: bool | None) -> str:
         """Return who is behind a picture of it, their guarantee, and what its intervals are."""
         counts = [found.reports for found in self._made_of]
-        promises = self._guarantees
+        promises = guarantees_of(self)
         word = counted_word(promises[0])
         least, most = count_text(min(counts)), count_text(max(counts))
         people = f"each period: {most if least == most else f'{least} to {most}'} {word}"
@@ -624,7 +613,7 @@ class Series(StoredResult):
         promise = EXACT if is_exact(self) else promise
         kind = {True: "pointwise", False: "simultaneous over the labels of a period"}
         said = f"{level_text(level)} intervals" + ("" if ordered is None else f" ({kind[ordered]})")
-        about = f"{said} about {self._about(target)}"
+        about = f"{said} about {whom_of(self, target)}"
         known = any(week.distribution and week.distribution.uncertainty for week in self.weeks)
         first = "; ".join(filter(None, (people, promise)))
         return f"{first}\n{about}" if known else first

@@ -21,20 +21,12 @@ from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, one_for_each_symbol
-from lapwing.protocol.domains.domain_answers import to_places
 from lapwing.protocol.domains.domain_documents import StoredDomain
-from lapwing.protocol.domains.ranges import Closed, Span, bin_of_low, to_spans
+from lapwing.protocol.domains.ranges import Closed, Span, to_places, to_spans
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.intervals import answering, probability_ends, reaching
+from lapwing.results.intervals import answering, band_on, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
-from lapwing.results.uncertainty import (
-    Band,
-    Kind,
-    Target,
-    Uncertainty,
-    check_kind,
-    check_level,
-)
+from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
 from lapwing.stored_fields import FromFields, StoredArray
 
 Projection = Literal["simplex", "clip-and-normalize"]
@@ -290,22 +282,3 @@ def spans_interval(
         return None
     ends = probability_ends(error_law, domain, spans)
     return reaching(ends.interval(level, least=0.0, most=1.0), curve.between(spans))
-
-
-def band_on(
-    domain: Domain, uncertainty: Uncertainty | None, *, level: float, kind: Kind, target: Target
-) -> Band | None:
-    """Return the band of an error distribution on a domain. None without one."""
-    check_level(level)
-    check_kind(kind, target)
-    if uncertainty is None:
-        return None
-    band = uncertainty.band(
-        level=level,
-        kind=kind,
-        target=target,
-        left=domain.left if domain.ordered else None,
-        right=domain.right if domain.ordered else None,
-    )
-    symbol = bin_of_low(domain)
-    return band if symbol is None else band.holding_low(symbol)

@@ -19,7 +19,9 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.protocol.domains.domain import Domain, flat_shares
-from lapwing.results.atoms import expected_mass
+from lapwing.results.atoms import expected_mass, found_bins
+from lapwing.results.band import Target
+from lapwing.results.intervals import answering
 from lapwing.results.uncertainty import Uncertainty
 
 KEY = "steps"
@@ -181,3 +183,16 @@ class Steps:
         low = np.minimum(low, np.maximum(shares - deviation, 0.0))
         high = np.maximum(high, np.minimum(shares + deviation, np.maximum(shares, 1.0)))
         return cls(edges, shares, low, high, bins.size)
+
+
+def drawn_steps(
+    result: Any, *, level: float = 0.95, steps: int | None = None, target: Target = "empirical"
+) -> Steps:
+    """Return the shares of so many steps, or of all bins. DomainError for categories."""
+    curve, law = result.cumulative, result._present_uncertainty
+    atom_bins, _ = found_bins(result.atoms, curve.left, curve.right)
+    # Fine shapes that steps average out may be in single bins.
+    error_law = answering(law, target) if law is None or not steps else law.about_steps(target)
+    return Steps.of_mass(
+        result.domain, curve.mass, steps, atom_bins=atom_bins, error_law=error_law, level=level
+    )

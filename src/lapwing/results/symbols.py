@@ -13,9 +13,8 @@ from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError, kind_of
 from lapwing.linear.arrays import Values, Vector
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_points, to_values
 from lapwing.protocol.domains.label_text import place_of
-from lapwing.protocol.domains.ranges import held_values
+from lapwing.protocol.domains.ranges import held_values, to_points, to_values
 from lapwing.protocol.domains.units import is_missing, to_text
 from lapwing.results.band import Among
 
@@ -111,8 +110,6 @@ def asked_symbol(domain: Domain, asked: Any) -> int:
 
     Raises DomainError when it is none of them.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.categories import Categories
     >>> asked_symbol(Categories(["red", "green", "rest"], other="rest"), "green")
     1

@@ -34,7 +34,7 @@ from lapwing.results.plotting import (
     write_percent,
 )
 from lapwing.results.rounding import count_text, level_text
-from lapwing.results.steps import Detail, check_detail, shared_steps
+from lapwing.results.steps import Detail, check_detail, drawn_steps, shared_steps
 from lapwing.results.symbols import in_numbers, measured_in, values_of
 from lapwing.results.unanswered import reason_of
 
@@ -405,7 +405,7 @@ def _outline(
         size = found.mass.size
         return np.arange(size + 1.0), np.array(found.mass), None
     drawn, axis = (
-        found._steps(steps=steps, level=level, target=target),
+        drawn_steps(found, steps=steps, level=level, target=target),
         Axis.of_domain(found.domain),
     )
     lengths = axis.lengths(drawn.edges[:-1], drawn.edges[1:])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import WeakAnswerWarning, callers_level
 from lapwing.results.counted import counted_word
+from lapwing.results.exact_values import parts_of
 from lapwing.results.readable import Columns
 from lapwing.results.symbols import missing_share, missing_unseen
 from lapwing.results.uncertainty import UNKNOWN
@@ -67,7 +68,7 @@ def unless_few(method: Method) -> Method:
     @wraps(method)
     def answered(self: Any, *given: Any, **named: Any) -> Any:
         found = method(self, *given, **named)
-        small = [each for each in getattr(self, "_made_of", (self,)) if is_small(each)]
+        small = [each for each in parts_of(self) if is_small(each)]
         if not small:
             return found
         if any(_SAID not in each.__dict__ for each in small):

@@ -24,9 +24,14 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.sums import running_sums
-from lapwing.results.band import Band, Kind, Target, check_kind, check_level, cut_band
-from lapwing.results.critical_values import (
+from lapwing.results.band import (
     MOST_TAILS,
+    Band,
+    Kind,
+    Target,
+    check_kind,
+    check_level,
+    cut_band,
     independent_critical_values,
     normal_critical_value,
     whole_reach,
@@ -365,8 +370,6 @@ class Uncertainty:
         level: In (0, 1).
         left, right: Ends of the symbols, float64 [symbols]. None for categories.
 
-        Notes
-        -----
         A pointwise band of a CDF is cut to the simultaneous one of the same level and target, up to
         32,768 symbols. The simultaneous band never falls, so it can be the narrower one where the
         estimate goes up and down. That was so at 15 to 37 of 48 points of a circle, once

@@ -112,8 +112,6 @@ class WalkErrors(Declared, FromFields):
     scores: float64 [weeks, state]: where the weeks were decoded. No variance depends on them, so no
         file has them.
 
-    Notes
-    -----
     Let A be the information, P the posterior covariance of the walk and D the covariance of drawing
     the week's people. An error e about the population becomes ``(I - D A) e`` about these people,
     plus an independent error of covariance ``D - D A D``.

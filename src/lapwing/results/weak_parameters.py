@@ -33,8 +33,6 @@ def posterior(prior: float, epsilon: float) -> float:
     Bayes: the odds grow by at most ``e^epsilon``, so ``p e^epsilon / (1 - p + p e^epsilon)``,
     written so that nothing overflows. It is never certain, though a float may say so.
 
-    Examples
-    --------
     >>> round(posterior(0.5, 1.0), 4), posterior(0.01, 5000.0)
     (0.7311, 1.0)
     """
@@ -54,8 +52,6 @@ def _delta_below(people: int) -> Fraction:
 def delta_line(promise: Promise, people: int) -> str | None:
     """Return a line about a delta that is near ``1 / n``, or above. None where it is far below.
 
-    Examples
-    --------
     >>> delta_line(Promise("replace-one", epsilon=1, delta="1e-6"), 200_000)
     '1e-06 is 0.2 of 1/n. It should be far below: use at most 1e-07'
     >>> delta_line(Promise("replace-one", epsilon=1, delta="1e-6"), 10_000)

@@ -96,8 +96,6 @@ def with_missing(names: Sequence[str]) -> list[str]:
 
     names: In order.
 
-    Notes
-    -----
     Where all end with dates of one form and lie as far apart as the two nearest, or a multiple of
     that: weeks that are asked every second week miss none. Of other names nobody can tell.
     """

@@ -37,12 +37,7 @@ from lapwing.service.requests import (
     role_of,
 )
 from lapwing.service.results import LookDocument, Question
-from lapwing.service.survey_states import (
-    StateDocument,
-    SurveyRow,
-    state_document,
-    survey_rows,
-)
+from lapwing.service.survey_states import StateDocument, SurveyRow, state_document, survey_rows
 from lapwing.service.typed_bodies import EpochName, Fingerprint, Query
 
 MOST_PROBABILITIES = 100

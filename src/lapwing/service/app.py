@@ -41,10 +41,7 @@ HEALTH_PATH = "/healthz"
 
 _UPLOADED = {"PUT", "POST"}
 
-_SAFE = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-]
+_SAFE = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
 class Application:
@@ -102,10 +99,7 @@ def _framed(collector: Collector, pages: Sequence[BaseRoute]) -> Starlette:
             await collector.stop()
 
     app = Starlette(
-        routes=[
-            *routes_of(ENDPOINTS),
-            *pages,
-        ],
+        routes=[*routes_of(ENDPOINTS), *pages],
         exception_handlers={
             ProblemError: _problem,
             HTTPException: _framework_problem,
@@ -120,10 +114,7 @@ def _framed(collector: Collector, pages: Sequence[BaseRoute]) -> Starlette:
 
 def _answer(problem: ProblemError) -> Response:
     answer = Response(problem.body(), status_code=problem.status)
-    answer.raw_headers = [
-        *problem.headers(),
-        (b"content-length", str(len(answer.body)).encode()),
-    ]
+    answer.raw_headers = [*problem.headers(), (b"content-length", str(len(answer.body)).encode())]
     return answer
 
 

@@ -11,12 +11,7 @@ from lapwing.documents import canonical
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.sql_store import Store
-from lapwing.service.storage.store import (
-    EpochState,
-    FormerNotice,
-    StoredEpoch,
-    StoredSurvey,
-)
+from lapwing.service.storage.store import EpochState, FormerNotice, StoredEpoch, StoredSurvey
 from lapwing.service.storage.survey_rows import THE_SURVEY
 from lapwing.survey.survey import Survey, text_fingerprint
 

@@ -80,12 +80,7 @@ class Collector:
         self.writer = Writer(store, most_waiting=settings.waiting_uploads)
         self.readers = ThreadPoolExecutor(READERS, thread_name_prefix="lapwing-reader")
         self.life = SurveyLife(
-            store,
-            self.catalog,
-            log=log,
-            clock=clock,
-            monotonic=monotonic,
-            pool=self.readers,
+            store, self.catalog, log=log, clock=clock, monotonic=monotonic, pool=self.readers
         )
         # An SQLite file has one collector.
         self.shared = settings.database.startswith("postgres")

@@ -8,12 +8,7 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lapwing.protocol.messages.batch import (
-    JSON_MEDIA_TYPE,
-    LARGEST_BATCH,
-    MEDIA_TYPE,
-    MOST_REPORTS,
-)
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_BATCH, MEDIA_TYPE, MOST_REPORTS
 from lapwing.protocol.messages.problems import PREFIX, UPLOAD_PROBLEMS, Problem
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.problem_answers import ProblemError

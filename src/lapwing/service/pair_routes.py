@@ -49,8 +49,7 @@ class PairQuery(ComparedQuery):
         ),
     ] = None
     draws: Annotated[
-        bool,
-        Meta(description="Whether to include the posterior draws, which take megabytes."),
+        bool, Meta(description="Whether to include the posterior draws, which take megabytes.")
     ] = False
 
 

@@ -13,13 +13,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import msgspec
 from msgspec import Meta
 
-from lapwing.errors import (
-    LapwingError,
-    NotStoredError,
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-)
+from lapwing.errors import LapwingError, NotStoredError, StoreBusyError, StoreError, StoreFullError
 from lapwing.protocol.messages.problems import PREFIX, Problem
 
 Count = Annotated[int, Meta(ge=0)]

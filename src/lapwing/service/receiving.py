@@ -208,7 +208,4 @@ async def _allowed(
 
 
 def _too_large(limit: int, advice: str) -> ProblemError:
-    return ProblemError(
-        Problem.TOO_LARGE,
-        f"a body here may have at most {limit} bytes. {advice}",
-    )
+    return ProblemError(Problem.TOO_LARGE, f"a body here may have at most {limit} bytes. {advice}")

@@ -225,9 +225,7 @@ class Results:
 
     def _moved(self) -> ProblemError:
         return ProblemError(
-            Problem.NO_RESULT,
-            "new looks keep being taken. Ask again",
-            retry_after=self._retry,
+            Problem.NO_RESULT, "new looks keep being taken. Ask again", retry_after=self._retry
         )
 
     async def _apart(self, work: Callable[[], Found]) -> Found:
@@ -377,9 +375,7 @@ class Results:
                 found = await loop.run_in_executor(self._askers, process.ask, order, materials)
             except (DecodingFailedError, RuntimeError) as error:
                 raise ProblemError(
-                    Problem.NO_RESULT,
-                    f"{error}. Ask again later",
-                    retry_after=self._retry,
+                    Problem.NO_RESULT, f"{error}. Ask again later", retry_after=self._retry
                 ) from None
             match found:
                 case DecodingAnswer():
@@ -405,8 +401,7 @@ class LookDocument(TypedDict):
 
     reports: Count
     hour: Annotated[
-        Moment | None,
-        Meta(description="Start of the hour in which it was taken. null: final."),
+        Moment | None, Meta(description="Start of the hour in which it was taken. null: final.")
     ]
     final: bool
     complete: Annotated[

@@ -82,10 +82,7 @@ class Roles:
     """
 
     def __init__(
-        self,
-        known: Iterable[tuple[bytes, Role]] = (),
-        *,
-        clock: Callable[[], float] = time.time,
+        self, known: Iterable[tuple[bytes, Role]] = (), *, clock: Callable[[], float] = time.time
     ) -> None:
         self._known = dict(known)
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Changes to surveys and epochs, by an admin or by the clock.
+"""Changes to surveys and epochs, by an admin or by the clock, and deletion of old reports.
 
 Each change is on disk before the catalog has it. The clock makes an epoch planned, open, in its
 grace, closed. It never goes back, so an epoch ends at a second look at the clock.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -19,20 +20,13 @@ from msgspec import UNSET, Meta, UnsetType
 
 from lapwing.decoders.empirical_bayes.log_density_prior import cells_in_time
 from lapwing.documents import canonical, describe_value
-from lapwing.errors import (
-    ArgumentError,
-    FormatError,
-    LapwingError,
-    NotStoredError,
-    StoreError,
-)
+from lapwing.errors import ArgumentError, FormatError, LapwingError, NotStoredError, StoreError
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.batch import check_epoch_name
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, malformed, problem_of
-from lapwing.service.retention import LIST_DAYS, LOOKS_APART, Retention, next_end
 from lapwing.service.security import DAY, UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import (
@@ -44,6 +38,85 @@ from lapwing.service.storage.store import (
 )
 from lapwing.service.typed_bodies import Body, EpochName, Fingerprint, Moment
 from lapwing.survey.survey import FORMAT, Survey
+
+LOOKS_APART = 3600.0
+"""Seconds between the two looks at the clock that find an epoch kept long enough."""
+
+ENDS_APART = 600.0
+"""Seconds between the two looks that find it at its end: meanwhile devices only wait."""
+
+
+LIST_DAYS = 7
+"""Days after the end of an epoch in which a repeated batch is still answered as a stored one."""
+
+
+def kept_until(epoch: StoredEpoch, retention_days: int | None) -> float | None:
+    """Return the moment from which a closed epoch's reports are deleted. None: they stay."""
+    if retention_days is None or epoch.state != "closed" or epoch.closes is None:
+        return None
+    return epoch.closes + epoch.grace_seconds + retention_days * DAY
+
+
+def next_end(epoch: StoredEpoch, retention_days: int | None) -> float:
+    """Return when an epoch enters its grace, closes or is deleted, whichever comes next.
+
+    Infinity: never by the clock.
+    """
+    if epoch.state == "closed":
+        until = kept_until(epoch, retention_days)
+        return math.inf if until is None else until
+    if epoch.closes is None:
+        return math.inf
+    return epoch.closes + (epoch.grace_seconds if epoch.state == "grace" else 0)
+
+
+class Retention:
+    """Which epochs are at their end, and which have been kept long enough.
+
+    store: Keeps the first look, so that another collector of the database can object.
+    clock: Returns seconds since 1970.
+    monotonic: Returns seconds of a clock that nobody sets.
+
+    An epoch moves on at the second of two looks. Both must find its end in the past. They must be
+    apart by both clocks: ten minutes where it enters its grace or closes, an hour where it is
+    deleted. The monotonic clock is that of a process, so a collector that starts again begins this
+    time again. Any look of any collector in between that finds the end ahead undoes the first look.
+    """
+
+    def __init__(
+        self, store: Store, *, clock: Callable[[], float], monotonic: Callable[[], float]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._monotonic = monotonic
+        self._first: dict[tuple[str, str], tuple[int, float]] = {}
+
+    def due(
+        self, survey: str, epoch: StoredEpoch, ends: float, noted: FirstLook | None
+    ) -> int | None:
+        """Look at an epoch. Return the mark of its first look if it is to move on now.
+
+        survey: Fingerprint.
+        ends: As :func:`next_end` returns it.
+        noted: The one that is stored.
+        """
+        now, key = self._clock(), (survey, epoch.name)
+        apart = LOOKS_APART if epoch.state == "closed" else ENDS_APART
+        if noted is not None and max(ends, noted.time) > now:
+            self._first.pop(key, None)
+            self._store.forget_first_look(survey, epoch.name)
+        elif noted is None and ends <= now:
+            self._store.note_first_look(
+                survey, epoch.name, mark=secrets.randbits(53), time=int(now)
+            )
+        elif noted is not None:
+            mark, begun = self._first.get(key, (None, 0.0))
+            if mark != noted.mark:
+                self._first[key] = (noted.mark, self._monotonic())
+            elif min(self._monotonic() - begun, now - noted.time) >= apart:
+                return noted.mark
+        return None
+
 
 ORDER: tuple[EpochState, ...] = ("planned", "open", "grace", "closed")
 
@@ -93,8 +166,6 @@ def to_timestamp(text: object, *, name: str) -> int | None:
 def to_text(moment: int | None) -> str | None:
     """Return a time as a timestamp of RFC 3339, in UTC.
 
-    Examples
-    --------
     >>> to_text(to_timestamp("2026-12-01T01:00:00+01:00", name="opens"))
     '2026-12-01T00:00:00Z'
     """
@@ -142,10 +213,7 @@ class NewSurvey(Body):
 
     survey: Annotated[dict[str, Any], Meta(description="A survey's document.")]
     minimum: (
-        Annotated[
-            int,
-            Meta(ge=1, le=LARGEST_MINIMUM, extra_json_schema={"default": USUAL_MINIMUM}),
-        ]
+        Annotated[int, Meta(ge=1, le=LARGEST_MINIMUM, extra_json_schema={"default": USUAL_MINIMUM})]
         | UnsetType
     ) = UNSET
     upload: Annotated[UploadRule, Meta(extra_json_schema={"default": "open"})] | UnsetType = UNSET
@@ -353,9 +421,7 @@ class SurveyLife:
         async with self._turn:
             self.survey(fingerprint)
             await self._change(
-                "survey deleted",
-                lambda: self._store.delete_survey(fingerprint),
-                survey=fingerprint,
+                "survey deleted", lambda: self._store.delete_survey(fingerprint), survey=fingerprint
             )
 
     async def put_epoch(self, fingerprint: str, name: str, plan: EpochPlan) -> bool:

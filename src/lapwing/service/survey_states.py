@@ -14,13 +14,7 @@ from lapwing.service.collector import Collector
 from lapwing.service.problem_answers import Count
 from lapwing.service.results import LookDocument, look_document
 from lapwing.service.storage.looks import rests
-from lapwing.service.storage.store import (
-    Look,
-    StoredEpoch,
-    StoredSurvey,
-    SurveyState,
-    UploadRule,
-)
+from lapwing.service.storage.store import Look, StoredEpoch, StoredSurvey, SurveyState, UploadRule
 from lapwing.service.survey_life import EpochDocument, epoch_document
 from lapwing.service.typed_bodies import Fingerprint
 
@@ -107,10 +101,7 @@ class StateDocument(SurveyHead):
 def survey_rows(catalog: Catalog) -> list[SurveyRow]:
     """Return a line for each survey."""
     return [
-        {
-            **_head(kept),
-            "epochs": [epoch_document(epoch, kept) for epoch in kept.epochs.values()],
-        }
+        {**_head(kept), "epochs": [epoch_document(epoch, kept) for epoch in kept.epochs.values()]}
         for kept in catalog
     ]
 
@@ -216,8 +207,6 @@ def _epoch(epoch: StoredEpoch, kept: KeptSurvey, look: Look | None, *, now: floa
 def count_document(reports: int, *, minimum: int, shown: bool) -> CountDocument:
     """Return a count as it may be told.
 
-    Examples
-    --------
     >>> count_document(999, minimum=1000, shown=False)
     {'reports': None, 'reports_text': 'fewer than 1,000'}
     """

@@ -164,8 +164,6 @@ class Address(NamedTuple):
 def address_of(path: str) -> Address | None:
     """Return what a path says. None when it is not that of a batch.
 
-    Examples
-    --------
     >>> address_of("/v1/surveys/ab/epochs/2026-12/batches/00")
     Address(survey='ab', epoch='2026-12', id='00')
     """
@@ -184,8 +182,6 @@ _HASH = re.compile(rb"[0-9a-f]{64}")
 def text_of(query: bytes) -> bytes | None:
     """Return what an upload names as its text in its query. None: it names none.
 
-    Examples
-    --------
     >>> text_of(b""), text_of(b"text=0123"), text_of(b"q=1&text=0123")
     (None, b'0123', b'0123')
     """

@@ -257,8 +257,6 @@ def clipping_chance(counts: Numbers, noise: StatedNoise, scale: float) -> float:
     noise: Its shape is used.
     scale: Of the noise, in people. Above 50 it is taken as 50.
 
-    Notes
-    -----
     Of a bin of k people whose count is at most s, that count is zero with a probability a(k) and in
     1..s with b(k). Of n such counts z are zero. By Markov's inequality the probability is at most
     ``g(t)^n exp(-t z)`` with ``g(t) = max_k a(k) exp(t) + b(k)``, for each t >= 0, whatever people

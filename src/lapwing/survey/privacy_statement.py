@@ -62,8 +62,6 @@ def person_ledger(asked: Sequence[Participation], budget: Guarantee) -> Ledger:
     Raises BudgetError when the surveys together cost more. Nothing is spent.
     Raises ArgumentError when a survey is named twice: count its rounds instead.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> wave = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))

@@ -24,10 +24,7 @@ from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
 from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_choice import Choice
-from lapwing.planning.release_defaults import (
-    mechanism_choice,
-    release_decoder,
-)
+from lapwing.planning.release_defaults import mechanism_choice, release_decoder
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lapwing.decoders.decoder import steps_entry
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import filter_series, smooth_series

@@ -27,6 +27,7 @@ from lapwing.errors import (
     LapwingError,
     LapwingWarning,
     MismatchError,
+    WeakAnswerWarning,
     kind_of,
 )
 from lapwing.facts import html_of
@@ -38,12 +39,7 @@ from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.domains.label_text import broken_rule, compared_text
-from lapwing.protocol.domains.row_counts import (
-    RowCounts,
-    are_many,
-    counted_values,
-    warn_of_rows,
-)
+from lapwing.protocol.domains.row_counts import RowCounts, are_many, counted_values, warn_of_rows
 from lapwing.protocol.messages.group_labels import columns_of
 from lapwing.protocol.messages.group_tallies import (
     MINIMUM,
@@ -56,13 +52,8 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally, check_observation
 from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
-from lapwing.questions import (
-    Question,
-    check_answerable,
-    read_questions,
-)
+from lapwing.questions import Curve, Question, check_answerable, read_questions
 from lapwing.registry import DECODERS, RANDOMIZERS
-from lapwing.survey.survey_questions import asks_document, asks_of, quiet_about_the_curve
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
@@ -327,12 +318,7 @@ class Survey(Stored):
     ) -> GroupTallies: ...
 
     def tally(
-        self,
-        reports: Reports,
-        *,
-        by: Any = None,
-        minimum: int | None = None,
-        counts: Any = None,
+        self, reports: Reports, *, by: Any = None, minimum: int | None = None, counts: Any = None
     ) -> Tally | GroupTallies:
         """Return the exact tally of a batch, or one for each segment of the people.
 
@@ -515,7 +501,9 @@ class Survey(Stored):
         silent = scans and decoder is None and progress is None
         if silent and (announcement := scan.announcement(channel, tally)):
             warnings.warn(f"{announcement}. {_QUICKER}", LapwingWarning, stacklevel=2)
-        with quiet_about_the_curve(self.questions):
+        with warnings.catch_warnings():
+            if self.questions and Curve() not in self.questions:  # nobody asks for the curve
+                warnings.simplefilter("ignore", WeakAnswerWarning)
             found: Distribution | HeavyHitters = scan.decode(
                 channel, tally, **({"progress": progress} if scans else {})
             )
@@ -674,11 +662,16 @@ class Survey(Stored):
         """Return what is asked and promised, as a notebook shows it."""
         return html_of(self._facts())
 
+    @property
+    def _asks(self) -> dict[str, Any]:
+        """What documents and results say of the questions. Nothing for the whole curve."""
+        asks = [each.to_document() for each in self.questions]
+        return {"asks": asks} if asks else {}
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         notice = {"notice": self.notice} if self.notice else {}
-        asks = asks_document(self.questions)
-        return {**self._agreed(), **notice, **asks, "fingerprint": self.fingerprint}
+        return {**self._agreed(), **notice, **self._asks, "fingerprint": self.fingerprint}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
@@ -705,13 +698,16 @@ class Survey(Stored):
             )
         try:
             randomizer = build(document["randomizer"], RANDOMIZERS, name="the randomizer")
+            asks = document.get("asks", [])
+            if not isinstance(asks, list):
+                raise FormatError(f"the questions of a survey must be a list, got {kind_of(asks)}")
             survey = cls(
                 document["name"],
                 randomizer,
                 segments=document.get("segments", ()),
                 segment_minimum=document.get("segment_minimum", MINIMUM),
                 remembered=document.get("answers") == _REMEMBERED,
-                questions=asks_of(document),
+                questions=tuple(asks),
                 **notice,
             )
             computed = derived_values(randomizer)
@@ -795,4 +791,4 @@ def _first_difference(found: Any, computed: dict[str, Any]) -> str:
 def unit_entry(survey: Survey) -> dict[str, Any]:
     """Return what the provenance of a result says of the unit and of the questions."""
     measured = {} if survey.measured_in is None else {"measured_in": survey.measured_in}
-    return measured | asks_document(survey.questions)
+    return measured | survey._asks

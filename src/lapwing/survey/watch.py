@@ -11,8 +11,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from lapwing.declared import Declared, From, Whole
-from lapwing.decoders.empirical_bayes.gaussian_model import quadratic_likelihood
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import ScaledBasis, quadratic_likelihood
 from lapwing.decoders.series.change_points import (
     SIZES,
     WAVES,
@@ -23,16 +22,8 @@ from lapwing.decoders.series.change_points import (
     without_finer,
 )
 from lapwing.decoders.series.walk_decoder import smooth_series
-from lapwing.documents import (
-    Stored,
-    fingerprint,
-)
-from lapwing.errors import (
-    ArgumentError,
-    FormatError,
-    MismatchError,
-    UnsupportedChannelError,
-)
+from lapwing.documents import Stored, fingerprint
+from lapwing.errors import ArgumentError, FormatError, MismatchError, UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.sums import running_sums
@@ -47,13 +38,7 @@ from lapwing.results.series_change import Shift
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.results.week_names import check_name, check_order
 from lapwing.stored_fields import Coded, FromFields, StoredArray
-from lapwing.survey.series_decoding import (
-    ReadWeek,
-    WeekGiven,
-    check_copy,
-    check_domain,
-    read_week,
-)
+from lapwing.survey.series_decoding import ReadWeek, WeekGiven, check_copy, check_domain, read_week
 
 LABEL_LIMIT = 64
 

@@ -68,11 +68,7 @@ OFF = 2e-6
 
 
 def check_decoder(
-    decoder: Decoder,
-    channel: Channel,
-    *,
-    exact: Decoder | None = None,
-    mass: Vector | None = None,
+    decoder: Decoder, channel: Channel, *, exact: Decoder | None = None, mass: Vector | None = None
 ) -> None:
     """Raise AssertionError unless a decoder meets its contract on a channel.
 

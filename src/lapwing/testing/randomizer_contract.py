@@ -21,12 +21,7 @@ from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import (
-    Randomizer,
-    channel_for,
-    derived_values,
-    local_guarantee,
-)
+from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values, local_guarantee
 from lapwing.testing.claims import claim, claim_close, claim_refused
 
 RESULT_LIMIT = 2**12

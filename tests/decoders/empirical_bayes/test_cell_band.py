@@ -8,10 +8,13 @@ import pytest
 from lapwing import Interval, MultiscaleWave, simulate
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import one_pass
-from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, quadratic_likelihood
+from lapwing.decoders.empirical_bayes.gaussian_model import (
+    Evidence,
+    ScaledBasis,
+    quadratic_likelihood,
+)
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.spectral_prior import always_allowed, cell_band, widened_band
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.results.uncertainty import triangular
 
 SIZE = 512

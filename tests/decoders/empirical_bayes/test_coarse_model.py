@@ -7,9 +7,8 @@ import pytest
 
 from lapwing import Interval, MultiscaleWave, SpectralPrior, simulate
 from lapwing.decoders.empirical_bayes.coarse_model import block_width, cell_answer, cell_starts
-from lapwing.decoders.empirical_bayes.gaussian_model import quadratic_likelihood
+from lapwing.decoders.empirical_bayes.gaussian_model import ScaledBasis, quadratic_likelihood
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES, low_rank_answer
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 
 ATOMS = np.array([100, 300, 444, 625, 833]) / 1024
 

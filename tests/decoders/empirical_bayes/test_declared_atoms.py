@@ -7,7 +7,7 @@ import pytest
 
 from lapwing import Distribution, Interval, MultiscaleWave, SpectralPrior, simulate
 from lapwing.decoders.empirical_bayes.dense_model import apart_columns, marginal
-from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import FREE, ScaledBasis
 from lapwing.distances import wasserstein
 from lapwing.results.symbols import missing_share
 

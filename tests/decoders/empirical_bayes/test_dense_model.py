@@ -16,8 +16,7 @@ from lapwing.decoders.empirical_bayes.dense_model import (
     _with_spikes_and_steps,
     learned_answer,
 )
-from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior, Posterior
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior, Posterior, ScaledBasis
 
 SIZE = 256
 SCALED = ScaledBasis(Interval(0, 1, bins=SIZE, outside="clip"))

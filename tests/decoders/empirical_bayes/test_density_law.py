@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import lapwing as lw
-from lapwing.decoders.empirical_bayes.gaussian_model import Evidence
+from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, ScaledBasis
 from lapwing.decoders.empirical_bayes.spectral_prior import (
     _SHARES,
     SpectralPrior,
@@ -20,7 +20,6 @@ from lapwing.decoders.empirical_bayes.spectral_prior import (
     strongest_wave,
     unexplained,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.results.steps import KEY
 
 LINE = lw.Interval(0, 1, bins=128, outside="clip")

@@ -13,13 +13,13 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
     AMPLITUDES,
     FLOORS,
     SLOPES,
+    Basis,
     Posterior,
     averaged_spectrum,
     evidence_of,
     refined,
     shrunk,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import Basis
 
 
 def _problem(size: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -19,11 +19,11 @@ from lapwing.decoders.empirical_bayes.dense_model import (
 )
 from lapwing.decoders.empirical_bayes.gaussian_model import (
     Posterior,
+    ScaledBasis,
     averaged_spectrum,
     evidence_of,
     quadratic_likelihood,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 
 PLAIN = Interval(0, 1, bins=64, outside="clip")
 WITH_ATOMS = Interval(0, 1, bins=64, atoms=(0, 0.5), outside="clip")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.empirical_bayes.gaussian_model import Posterior
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import Posterior, ScaledBasis
 
 LOG = lw.Interval(10, 100_000, scale="log")
 

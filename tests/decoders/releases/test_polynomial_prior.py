@@ -11,8 +11,7 @@ from lapwing.decoders.empirical_bayes.dense_model import (
     learned_answer,
     smooth_part,
 )
-from lapwing.decoders.empirical_bayes.gaussian_model import Spectrum
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import ScaledBasis, Spectrum
 from lapwing.decoders.releases.spectral_pursuit import (
     AHEAD,
     CORNERS,

@@ -12,7 +12,7 @@ from lapwing import Categories, RandomizedResponse, SubsetSelection, simulate
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import MismatchError, UnsupportedChannelError
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.protocol import Channel
 from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing

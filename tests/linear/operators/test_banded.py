@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from lapwing.linear.operators.banded import SlidingBox, SlidingWindow
+from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
+from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.linear.operators.operator import dense
 
 

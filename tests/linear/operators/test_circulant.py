@@ -7,8 +7,7 @@ import pytest
 
 from lapwing import Categories, RandomizedResponse
 from lapwing.linear.operators.banded import Circulant, circular_window
-from lapwing.linear.operators.operator import dense
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, dense
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 
 

@@ -8,23 +8,18 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from lapwing import Interval, SquareWave
 from lapwing.linear.operators import operator
-from lapwing.linear.operators.banded import (
-    Circulant,
-    SlidingBox,
-    SlidingTable,
-    SlidingWindow,
-    circular_window,
-)
+from lapwing.linear.operators.banded import Circulant, SlidingTable, SlidingWindow, circular_window
 from lapwing.linear.operators.operator import (
     Coarsened,
+    CompoundSymmetric,
     Repeated,
     WeightedInformation,
     as_operator,
     dense,
 )
-from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 

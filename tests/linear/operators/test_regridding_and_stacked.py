@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.operators.operator import Repeated, Stacked, dense
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Repeated, Stacked, dense
 
 
 def test_a_bin_is_spread_evenly_over_its_points() -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from lapwing.linear.operators.banded import Circulant
 from lapwing.linear.operators.hadamard import HadamardBlocks
-from lapwing.linear.operators.operator import Operator, dense
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Operator, dense
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])

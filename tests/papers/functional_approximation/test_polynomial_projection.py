@@ -18,13 +18,13 @@ from lapwing.linear.function_families import (
     orthonormal,
     splines,
 )
-from lapwing.papers.functional_approximation.ellipsoid import least_trace
 from lapwing.papers.functional_approximation.plain_curves import CurveSum
 from lapwing.papers.functional_approximation.polynomial_projection import (
     UNIT,
     PolynomialProjection,
     _steps,
     _tail_coefficients,
+    least_trace,
 )
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.promise import Promise

@@ -13,8 +13,7 @@ from lapwing.errors import (
     TallyError,
     UnsupportedChannelError,
 )
-from lapwing.linear.operators.operator import dense
-from lapwing.linear.operators.symmetric import PairSymmetric
+from lapwing.linear.operators.operator import PairSymmetric, dense
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.messages.tally import CountTally

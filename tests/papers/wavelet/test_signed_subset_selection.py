@@ -17,8 +17,7 @@ from lapwing.errors import (
     ReportError,
     UnsupportedChannelError,
 )
-from lapwing.linear.operators.operator import dense
-from lapwing.linear.operators.symmetric import PairSymmetric
+from lapwing.linear.operators.operator import PairSymmetric, dense
 from lapwing.papers.wavelet.signed_subset_selection import (
     SignedSubsetSelection,
     closed_forms,

@@ -9,7 +9,7 @@ import pytest
 
 from lapwing import Categories, RandomizedResponse
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.protocol import Block, Channel
 from lapwing.protocol.channels.channel import Multinomial, ProductOfBits
 from lapwing.tallies import CountTally

@@ -11,8 +11,7 @@ import pytest
 
 from lapwing.errors import TallyError, UnsupportedChannelError
 from lapwing.linear.operators.banded import SlidingWindow
-from lapwing.linear.operators.operator import Operator, as_operator, dense
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Operator, as_operator, dense
 from lapwing.protocol.channels.channel import FixedSizeSubset, Law, Multinomial, ProductOfBits
 from tests.false_alarms import REPEATS, accepts, moments_tail
 

@@ -20,8 +20,8 @@ from lapwing.documents import canonical
 from lapwing.errors import DomainError
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.domains.domain import require_domain
-from lapwing.protocol.domains.domain_answers import to_points
 from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.ranges import to_points
 from lapwing.protocol.domains.segmented import Segmented
 from tests.mistaken import mistaken
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from lapwing import (
     Categories,
     ExpectationMaximization,
@@ -22,7 +23,6 @@ from lapwing import (
 )
 from lapwing.distances import wasserstein
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.operators.banded import SlidingBox
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.square_wave import GeneralWave
 from lapwing.privacy.sampling.randomness import seeded

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import typer
-
 from lapwing import declared, questions
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, argument, option
 from lapwing.cli.reading.options import Force, IntervalOptions, SegmentName
 from lapwing.cli.reading.stored_answers import (
     is_joint,
@@ -206,10 +204,7 @@ RULES = (
 
 def answer(
     result_file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RESULT", help="A decoded distribution, heavy hitters, or a release."
-        ),
+        Path, argument("A decoded distribution, heavy hitters, or a release.", "RESULT")
     ],
     *,
     asked: AskedShares,

@@ -6,10 +6,8 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from lapwing.cli.console import Output, facts
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import argument, option
 from lapwing.cli.reading.domain_options import marks_of
 from lapwing.cli.reading.options import (
     ColumnName,
@@ -80,10 +78,7 @@ class BoundsPaymentOptions:
 
 def bounds(
     data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="A table: .parquet or .csv. - is standard input (CSV)."
-        ),
+        Path, argument("A table: .parquet or .csv. - is standard input (CSV).", "DATA")
     ],
     *,
     cost: CostOptions,

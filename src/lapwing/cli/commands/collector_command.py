@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from lapwing.cli.console import Output, check_output, facts, grid, is_terminal, writing
+from lapwing.cli.option_groups import argument, named
 from lapwing.cli.reading.collector_store import StoreOptions
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored import read_survey
@@ -26,17 +27,16 @@ _CHUNK = 2**20
 
 _TOKEN = "LAPWING_ADMIN_TOKEN"
 
+Address = Annotated[
+    str, argument("The collector's address, such as https://reports.example", "ADDRESS")
+]
+
+_HERE = "http://127.0.0.1:8080"
+
 
 def add_survey(
-    survey: Annotated[
-        Path, typer.Argument(metavar="SURVEY", help="A survey file from `lapwing new`.")
-    ],
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
-        ),
-    ] = "http://127.0.0.1:8080",
+    survey: Annotated[Path, argument("A survey file from `lapwing new`.", "SURVEY")],
+    address: Address = _HERE,
     *,
     epoch: Annotated[
         str,
@@ -49,10 +49,10 @@ def add_survey(
     ],
     closes: Annotated[
         str | None,
-        typer.Option(
+        named(
             "--closes",
-            metavar="TIME",
-            help="When the epoch closes, such as 2026-12-06T00:00:00Z. [default: manually]",
+            "When the epoch closes, such as 2026-12-06T00:00:00Z. [default: manually]",
+            "TIME",
         ),
     ] = None,
     minimum: Annotated[
@@ -105,16 +105,7 @@ def _agree_to_text(collector: CollectorAddress, survey: Survey, out: Output) -> 
     out.agree(table, "Replace the text?", "the text shown to people would change")
 
 
-def tokens(
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
-        ),
-    ] = "http://127.0.0.1:8080",
-    *,
-    out: Output,
-) -> None:
+def tokens(address: Address = _HERE, *, out: Output) -> None:
     """The tokens of analysts and admins, with their last use.
 
     Shows the id, role, label and day of last use (UTC) of each, never the token itself. Revoke one
@@ -134,17 +125,9 @@ def tokens(
 
 def revoke(
     id: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID", help="The token's id, 12 hex digits from `lapwing collector tokens`."
-        ),
+        str, argument("The token's id, 12 hex digits from `lapwing collector tokens`.", "ID")
     ],
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS", help="The collector's address, such as https://reports.example"
-        ),
-    ] = "http://127.0.0.1:8080",
+    address: Address = _HERE,
     *,
     out: Output,
 ) -> None:
@@ -181,10 +164,7 @@ def _admin_token() -> str:
 def export(
     survey: Annotated[
         str,
-        typer.Argument(
-            metavar="FINGERPRINT",
-            help="The survey's fingerprint: all 64 hex digits, or the first few.",
-        ),
+        argument("The survey's fingerprint: all 64 hex digits, or the first few.", "FINGERPRINT"),
     ],
     output: OutputFile,
     force: Force = False,
@@ -221,9 +201,7 @@ def export(
 
 
 def import_(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file that `lapwing collector export` wrote.")
-    ],
+    file: Annotated[Path, argument("A file that `lapwing collector export` wrote.", "FILE")],
     *,
     where: StoreOptions,
     out: Output,
@@ -257,13 +235,7 @@ def import_(
     )
 
 
-def backup(
-    output: OutputFile,
-    force: Force = False,
-    *,
-    where: StoreOptions,
-    out: Output,
-) -> None:
+def backup(output: OutputFile, force: Force = False, *, where: StoreOptions, out: Output) -> None:
     """A copy of a collector's database, made while it runs.
 
     `lapwing serve` starts from the copy of an SQLite file. For PostgreSQL, use its own pg_dump.

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
-import typer
-
 from lapwing.cli.console import (
     ENDINGS,
     Output,
@@ -18,7 +16,7 @@ from lapwing.cli.console import (
     grid,
     write_figure,
 )
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, argument, named, option
 from lapwing.cli.reading.options import Force, Level, check_level, target_of
 from lapwing.cli.reading.stored_answers import is_joint, read_result, read_segment
 from lapwing.cli.reading.truth import Truth, TruthOptions
@@ -88,21 +86,13 @@ RULES = (
 
 
 def compare(
-    first_file: Annotated[
-        Path, typer.Argument(metavar="FIRST", help="A decoded distribution, or a release.")
-    ],
+    first_file: Annotated[Path, argument("A decoded distribution, or a release.", "FIRST")],
     second_file: Annotated[
-        Path | None,
-        typer.Argument(metavar="SECOND", help="The result to subtract from FIRST."),
+        Path | None, argument("The result to subtract from FIRST.", "SECOND")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write a picture of the difference: .png, .svg or .pdf.",
-        ),
+        named("--output -o", "Write a picture of the difference: .png, .svg or .pdf.", "FILE"),
     ] = None,
     force: Force = False,
     level: Level = 0.95,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from lapwing.cli.console import Output, check_distinct, check_output, facts
+from lapwing.cli.option_groups import argument
 from lapwing.cli.reading.column_options import is_summary, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.options import AllowEqual, ColumnName, Force, LongJobOptions, OutputFile
@@ -23,10 +22,10 @@ from lapwing.protocol.messages.exact_counts import ExactCounts
 def count(
     data: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DATA",
-            help="Tables (.parquet, .arrow or .csv) or folders of them, or exact counts to add. "
+        argument(
+            "Tables (.parquet, .arrow or .csv) or folders of them, or exact counts to add. "
             "- is standard input (CSV).",
+            "DATA",
         ),
     ],
     output: OutputFile,

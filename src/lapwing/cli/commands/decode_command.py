@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import typer
-
 from lapwing.cli.console import Output, check_output, facts, write_text
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import argument, option
 from lapwing.cli.reading.options import (
     Force,
     Level,
@@ -175,11 +173,11 @@ def read_candidates(path: Path, domain: Any) -> list[Any]:
 
 Words = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="SURVEY TALLY",
-        help="The survey (lapwing new), then its tally (lapwing tally, lapwing merge). Several "
+    argument(
+        "The survey (lapwing new), then its tally (lapwing tally, lapwing merge). Several "
         "surveys of one distribution (such as epochs from lapwing new --after), each "
         "followed by its tallies, give one answer.",
+        "SURVEY TALLY",
     ),
 ]
 

@@ -8,10 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import argument, option
 from lapwing.cli.reading.options import relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
@@ -64,7 +62,7 @@ class BudgetOptions:
 
 
 def ledger(
-    file: Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's JSON document.")],
+    file: Annotated[Path, argument("The ledger's JSON document.", "LEDGER")],
     *,
     budget: BudgetOptions,
     out: Output,

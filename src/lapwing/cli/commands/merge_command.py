@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from lapwing.cli.console import (
     Output,
     check_distinct,
@@ -16,6 +14,7 @@ from lapwing.cli.console import (
     write_groups,
     write_text,
 )
+from lapwing.cli.option_groups import argument, named
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile
 from lapwing.cli.reading.stored import read_tallies
 from lapwing.cli.showing.released import FORMAT as ANSWERS
@@ -31,17 +30,15 @@ from lapwing.results.rounding import count_text
 
 
 def merge(
-    tallies: Annotated[
-        list[Path], typer.Argument(metavar="TALLIES", help="Tallies of one survey, or releases.")
-    ],
+    tallies: Annotated[list[Path], argument("Tallies of one survey, or releases.", "TALLIES")],
     output: OutputFile,
     people: Annotated[
         People,
-        typer.Option(
+        named(
             "--people",
-            metavar="WHICH",
-            help="For releases. different: nobody is in more than one. same: a person may be in "
+            "For releases. different: nobody is in more than one. same: a person may be in "
             "several, such as one for each month, so the privacy guarantees compose.",
+            "WHICH",
         ),
     ] = "different",
     force: Force = False,
@@ -126,12 +123,7 @@ def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:
         write_groups(output, total)
     else:
         write_text(output, total.file_text())
-    document = {
-        "command": "merge",
-        "reports": total.total,
-        "files": counted,
-        "output": str(output),
-    }
+    document = {"command": "merge", "reports": total.total, "files": counted, "output": str(output)}
     rows = {entry["file"]: f"{count_text(entry['reports'])} reports" for entry in counted}
     rows |= {"merged": f"{count_text(total.total)} reports", "written": str(output)}
     out.show(document, facts(rows))

@@ -106,12 +106,7 @@ class RandomizerOptions:
         if self.ask:
             # One repeat, as below.
             return recommend(
-                domain,
-                epsilon=self.epsilon,
-                users=users,
-                questions=self.ask,
-                like=like,
-                repeats=1,
+                domain, epsilon=self.epsilon, users=users, questions=self.ask, like=like, repeats=1
             )
         if like is None:
             return recommend(domain, epsilon=self.epsilon, users=users).randomizer
@@ -317,10 +312,7 @@ def _write_survey(
 
 
 def _write_domain(
-    output: Path,
-    asked: DomainOptions,
-    segments: list[str] | None,
-    out: Output,
+    output: Path, asked: DomainOptions, segments: list[str] | None, out: Output
 ) -> None:
     """Write a domain. An interval without --bins keeps its number of bins open."""
     domain, note = asked.domain_and_note(bins=BINS_FOR_ATOMS)
@@ -336,11 +328,7 @@ def _write_domain(
 
 
 def _next_epoch(
-    output: Path,
-    files: tuple[Path, Path],
-    name: str | None,
-    users: int | None,
-    out: Output,
+    output: Path, files: tuple[Path, Path], name: str | None, users: int | None, out: Output
 ) -> None:
     """Write the survey of the next epoch, its components chosen by the last answer."""
     from lapwing.cli.reading.stored_answers import read_result  # slow to import

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
 from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, facts, write_figure
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import argument, option
 from lapwing.cli.reading.options import Force, IntervalOptions, OutputFile, SegmentName
 from lapwing.cli.reading.stored_answers import (
     is_joint,
@@ -46,10 +44,7 @@ class PictureOptions:
 
 def plot(
     result_file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RESULT", help="A decoded distribution, heavy hitters, a release or a series."
-        ),
+        Path, argument("A decoded distribution, heavy hitters, a release or a series.", "RESULT")
     ],
     output: OutputFile,
     force: Force = False,

@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lapwing.cli.console import Output, check_ending, check_output, facts, writing
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import argument, option
 from lapwing.cli.reading.column_options import ColumnOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile, WorkOptions
 from lapwing.cli.reading.stored import read_survey
@@ -39,10 +37,10 @@ def randomize(
     survey_file: SurveyFile,
     values: Annotated[
         Path,
-        typer.Argument(
-            metavar="VALUES",
-            help="A table, one row per person: .parquet, .arrow, .csv or .tsv (also .csv.gz, "
+        argument(
+            "A table, one row per person: .parquet, .arrow, .csv or .tsv (also .csv.gz, "
             ".tsv.gz), or a folder of them. - is standard input (CSV).",
+            "VALUES",
         ),
     ],
     output: OutputFile,

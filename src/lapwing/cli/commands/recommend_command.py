@@ -8,10 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, named, option
 from lapwing.cli.reading.domain_options import DomainFile, product_of
 from lapwing.cli.reading.like_options import (
     LikeOptions,
@@ -134,11 +132,11 @@ RULES = (
 def recommend(
     epsilon: Annotated[
         str,
-        typer.Option(
+        named(
             "--epsilon",
-            metavar="NUMBER",
-            help=f"The privacy parameter of one report, {requirement(Epsilon)}. May be a "
+            f"The privacy parameter of one report, {requirement(Epsilon)}. May be a "
             "fraction such as 1/3.",
+            "NUMBER",
         ),
     ],
     *,

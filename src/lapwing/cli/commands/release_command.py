@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lapwing.cli.console import Output, check_output, facts, grid, write_text
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, argument, option
 from lapwing.cli.reading.column_options import is_summary, reading_of, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.noisy_counts import RULES as COUNTS_RULES
@@ -53,11 +51,7 @@ from lapwing.results.counted import VAGUE, counted_word, vague, whom
 from lapwing.results.rounding import count_text, percent
 from lapwing.results.weak_parameters import delta_line
 from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
-from lapwing.survey.question_publication import (
-    PlannedAnswers,
-    QuestionPublication,
-    planned_answers,
-)
+from lapwing.survey.question_publication import PlannedAnswers, QuestionPublication, planned_answers
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -172,8 +166,7 @@ class KindOptions(CountsOptions):
     """The options that ask for one more round, for errors, or for counts of another library."""
 
     next_round: Path | None = option(
-        "Add one more round of new people to this release in rounds.",
-        "RELEASE",
+        "Add one more round of new people to this release in rounds.", "RELEASE"
     )
 
     dry_run: int | None = option(
@@ -228,10 +221,10 @@ RULES = (
 def release(
     data: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="DATA",
-            help="A table (.parquet, .csv or - for standard input) or exact counts (lapwing "
+        argument(
+            "A table (.parquet, .csv or - for standard input) or exact counts (lapwing "
             "count). With --next-round, those of all rounds, the new one last.",
+            "DATA",
         ),
     ] = None,
     output: OutputUnlessTried = None,
@@ -433,13 +426,7 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
 
 
 def show_expected_error(
-    out: Output,
-    domain: Domain,
-    planned: PlannedRelease,
-    users: int,
-    *,
-    note: str,
-    composed: bool,
+    out: Output, domain: Domain, planned: PlannedRelease, users: int, *, note: str, composed: bool
 ) -> None:
     """Print the expected errors of a release that is not made, and how its bins were chosen."""
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from lapwing.cli.console import Output, check_ending, check_output, facts, writing
+from lapwing.cli.option_groups import argument, named
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.declared import From, Whole, checked, requirement
@@ -30,27 +30,21 @@ _BATCH = 100_000
 
 
 def sample(
-    result_file: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="A decoded distribution, or a release.")
-    ],
-    size: Annotated[
-        int,
-        typer.Option("--size", metavar="N", help=f"Number of values: {requirement(Size)}."),
-    ],
+    result_file: Annotated[Path, argument("A decoded distribution, or a release.", "RESULT")],
+    size: Annotated[int, named("--size", f"Number of values: {requirement(Size)}.", "N")],
     output: OutputFile,
     force: Force = False,
     seed: Annotated[
         int | None,
-        typer.Option(
+        named(
             "--seed",
-            metavar="S",
-            help=f"Seed, {requirement(Whole)}. The same seed gives the same table. Default: a "
+            f"Seed, {requirement(Whole)}. The same seed gives the same table. Default: a "
             "random one.",
+            "S",
         ),
     ] = None,
     column: Annotated[
-        str,
-        typer.Option("--column", "-c", metavar="NAME", help="Name of the column in the table."),
+        str, named("--column -c", "Name of the column in the table.", "NAME")
     ] = "value",
     *,
     out: Output,

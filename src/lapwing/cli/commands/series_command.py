@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lapwing.cli.console import Output, check_output, facts, write_text
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, argument, option
 from lapwing.cli.reading.options import Force, IntervalOptions, ResultOptions, SegmentName
 from lapwing.cli.reading.stored_answers import read_watch, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
@@ -28,8 +26,7 @@ class SeriesOptions(ResultOptions):
         "Names of the weeks, separated by commas. Default: the names of the files.", "NAMES"
     )
     so_far: bool = option(
-        "Decode each week only from the weeks up to it (a filter, not a smoother).",
-        default=False,
+        "Decode each week only from the weeks up to it (a filter, not a smoother).", default=False
     )
     watch: Path | None = option(
         "Check one more week for a change. FILE keeps the state, and is created by the first week.",
@@ -56,11 +53,11 @@ RULES = (
 def series(
     week_files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="WEEK",
-            help="The survey, then the tally of each week (- for a missing week). Or a file of "
+        argument(
+            "The survey, then the tally of each week (- for a missing week). Or a file of "
             "tallies by week (lapwing tally --by), or releases, or a folder of any of "
             "these.",
+            "WEEK",
         ),
     ],
     *,

@@ -6,9 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from lapwing.cli.console import Output, write_json, write_stdout
+from lapwing.cli.option_groups import named
 from lapwing.cli.reading.collector_store import StoreOptions, needing_serve
 
 if TYPE_CHECKING:
@@ -18,23 +17,13 @@ if TYPE_CHECKING:
 def serve(
     *,
     where: StoreOptions,
-    config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="A TOML file of settings."),
-    ] = None,
+    config: Annotated[Path | None, named("--config", "A TOML file of settings.", "FILE")] = None,
     host: Annotated[
-        str | None,
-        typer.Option(
-            "--host", metavar="HOST", help="The address to listen on. [default: 127.0.0.1]"
-        ),
+        str | None, named("--host", "The address to listen on. [default: 127.0.0.1]", "HOST")
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(
-            "--port",
-            metavar="N",
-            help="The port to listen on. 0 takes any free one. [default: 8080]",
-        ),
+        named("--port", "The port to listen on. 0 takes any free one. [default: 8080]", "N"),
     ] = None,
     out: Output,
 ) -> None:

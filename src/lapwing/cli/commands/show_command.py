@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import argument, named
 from lapwing.cli.reading.domain_options import DomainFile
 from lapwing.cli.reading.like_options import components_table
 from lapwing.cli.reading.options import Force, IntervalOptions
@@ -65,13 +64,13 @@ REPORTS = (b"LWREPORT", b"# lapwing-reports", b"PAR1", b"ARROW1")
 
 
 def show(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file that lapwing wrote.")],
+    file: Annotated[Path, argument("Any file that lapwing wrote.", "FILE")],
     *,
     detail: Annotated[
         bool,
-        typer.Option(
+        named(
             "--detail",
-            help="Also show all labels and point masses, the worst-case error of any range, and "
+            "Also show all labels and point masses, the worst-case error of any range, and "
             "where a smooth estimate leaves its intervals.",
         ),
     ] = False,

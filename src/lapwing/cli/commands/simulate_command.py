@@ -6,9 +6,8 @@ import secrets
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lapwing.cli.console import Output, check_output, facts, write_text
+from lapwing.cli.option_groups import argument, named
 from lapwing.cli.reading.column_options import PopulationOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
@@ -20,10 +19,7 @@ from lapwing.results.rounding import count_text
 def simulate(
     survey_file: SurveyFile,
     values: Annotated[
-        Path,
-        typer.Argument(
-            metavar="VALUES", help="A table with one row per person. - is standard input (CSV)."
-        ),
+        Path, argument("A table with one row per person. - is standard input (CSV).", "VALUES")
     ],
     *,
     output: OutputFile,
@@ -31,11 +27,10 @@ def simulate(
     crowd: PopulationOptions,
     seed: Annotated[
         int | None,
-        typer.Option(
+        named(
             "--seed",
-            metavar="N",
-            help=f"Seed of the simulation, {requirement(Whole)}. Default: a random one, which is "
-            "shown.",
+            f"Seed of the simulation, {requirement(Whole)}. Default: a random one, which is shown.",
+            "N",
         ),
     ] = None,
     out: Output,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lapwing.cli.console import (
     Output,
     check_distinct,
@@ -17,7 +15,7 @@ from lapwing.cli.console import (
     write_groups,
     write_text,
 )
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, argument, option
 from lapwing.cli.reading.options import AllowEqual, Force, LongJobOptions, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.engines.arrow.dataset_tables import every_file
@@ -74,10 +72,10 @@ def tally(
     survey_file: SurveyFile,
     reports: Annotated[
         list[str],
-        typer.Argument(
-            metavar="REPORTS",
-            help="Files of reports, or folders, patterns or addresses (s3://) of them: .lwr, "
+        argument(
+            "Files of reports, or folders, patterns or addresses (s3://) of them: .lwr, "
             ".parquet, .arrow or .csv. - is standard input (.lwr).",
+            "REPORTS",
         ),
     ],
     output: OutputFile,

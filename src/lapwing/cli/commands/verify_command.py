@@ -121,11 +121,7 @@ RULES = (
 
 
 def verify(
-    survey_file: SurveyFile,
-    *,
-    shuffle: ShuffleOptions,
-    person: PersonOptions,
-    out: Output,
+    survey_file: SurveyFile, *, shuffle: ShuffleOptions, person: PersonOptions, out: Output
 ) -> None:
     """Exact proof of a survey's privacy guarantee.
 

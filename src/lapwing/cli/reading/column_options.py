@@ -178,11 +178,7 @@ def summary_of(
 
 
 def population(
-    table: Table,
-    domain: Domain,
-    *,
-    columns: tuple[str | None, str],
-    texts: Texts = "iso",
+    table: Table, domain: Domain, *, columns: tuple[str | None, str], texts: Texts = "iso"
 ) -> NDArray[np.int64]:
     """Return how many people hold each symbol: int64 [domain.size].
 

@@ -10,9 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import typer
-
-from lapwing.cli.option_groups import Rule, option
+from lapwing.cli.option_groups import Rule, named, option
 from lapwing.cli.reading.options import DecimalName, EncodingName, NoHeader, ThousandsName
 from lapwing.documents import read, read_as, require, require_format
 from lapwing.engines.arrow.unit_columns import check_units
@@ -27,24 +25,18 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.domains.text_values import (
-    Decimal,
-    Texts,
-    Thousands,
-    check_marks,
-    check_texts,
-)
+from lapwing.protocol.domains.text_values import Decimal, Texts, Thousands, check_marks, check_texts
 from lapwing.protocol.domains.units import UNITS
 from lapwing.stored_files import DOMAIN
 
 TextsName = Annotated[
     str | None,
-    typer.Option(
+    named(
         "--texts",
-        metavar="HOW",
-        help="Format of dates, times and durations in strings. iso (default): 2026-11-21T09:30 or "
+        "Format of dates, times and durations in strings. iso (default): 2026-11-21T09:30 or "
         "1:30:00. days or seconds: numbers, for dates and times "
         "since 1970 or midnight. Strings that cannot be parsed are missing values.",
+        "HOW",
     ),
 ]
 
@@ -200,10 +192,7 @@ class DomainOptions(DomainFile):
         "means any strings, by a public hash of so many bits. file:PATH is a file of labels, one "
         "on each line.",
         "LABELS",
-        names={
-            "labels": "--categories",
-            "bits": "BITS of --categories hash:BITS",
-        },
+        names={"labels": "--categories", "bits": "BITS of --categories hash:BITS"},
     )
     other: str | None = option(
         "The label for all unlisted values. Without it, a device refuses such values, and the "

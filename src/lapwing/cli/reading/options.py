@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
-import typer
-
-from lapwing.cli.option_groups import option
+from lapwing.cli.option_groups import argument, named, option
 from lapwing.declared import Between, declared_fields, excludes, received, requirement
 from lapwing.documents import nearest
 from lapwing.engines.arrow.ordered_work import threads_or_all
@@ -21,120 +19,108 @@ from lapwing.registry import hint
 if TYPE_CHECKING:
     from lapwing.results.band import Target
 
-SurveyFile = Annotated[
-    Path, typer.Argument(metavar="SURVEY", help="The survey's JSON document (lapwing new).")
-]
+SurveyFile = Annotated[Path, argument("The survey's JSON document (lapwing new).", "SURVEY")]
 
 _WRITTEN = (
     "The file to write. It is written whole or not at all. An existing file is replaced only with "
     "--force."
 )
 
-_OUTPUT = typer.Option("--output", "-o", metavar="FILE", help=_WRITTEN)
+_OUTPUT = named("--output -o", _WRITTEN, "FILE")
 
 OutputFile = Annotated[Path, _OUTPUT]
 
 OutputUnlessTried = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help=f"{_WRITTEN} Required, except with --dry-run."
-    ),
+    Path | None, named("--output -o", f"{_WRITTEN} Required, except with --dry-run.", "FILE")
 ]
 """The same of a command that can be tried without writing anything."""
 
 Force = Annotated[
     bool,
-    typer.Option(
+    named(
         "--force",
-        help="Replace an output that already exists, unless it is read-only. After an error, the "
+        "Replace an output that already exists, unless it is read-only. After an error, the "
         "old file is unchanged.",
     ),
 ]
 
 AllowEqual = Annotated[
     list[str] | None,
-    typer.Option(
+    named(
         "--allow-equal",
-        metavar="NAME",
-        help="Count this input although it equals an earlier one, because it is about different "
+        "Count this input although it equals an earlier one, because it is about different "
         "people. May be repeated. By default, a copy is refused.",
+        "NAME",
     ),
 ]
 
 ColumnName = Annotated[
     str | None,
-    typer.Option(
-        "--column",
-        "-c",
-        metavar="NAME",
-        help="The column with the values. May be left out for a table of one column, unless it "
+    named(
+        "--column -c",
+        "The column with the values. May be left out for a table of one column, unless it "
         "is a CSV of labels, whose first line may be a label.",
+        "NAME",
     ),
 ]
 
 NoHeader = Annotated[
     bool,
-    typer.Option(
-        "--no-header",
-        help="The CSV has no line of column names. Its columns are named 1, 2, 3.",
-    ),
+    named("--no-header", "The CSV has no line of column names. Its columns are named 1, 2, 3."),
 ]
 
 DecimalName = Annotated[
     str | None,
-    typer.Option(
+    named(
         "--decimal",
-        metavar="MARK",
-        help="The decimal mark of numbers in text: . (default) or , as in 1,5. Required for a "
+        "The decimal mark of numbers in text: . (default) or , as in 1,5. Required for a "
         "CSV whose fields are separated by semicolons, because it may use either mark.",
+        "MARK",
     ),
 ]
 
 ThousandsName = Annotated[
     str | None,
-    typer.Option(
+    named(
         "--thousands",
-        metavar="MARK",
-        help="The thousands separator of numbers in text, as in 1,234.5: , or . or ' or a "
+        "The thousands separator of numbers in text, as in 1,234.5: , or . or ' or a "
         "space. Currency and percent signs are then ignored, so $1,234 is 1234 and 12% is "
         "12.",
+        "MARK",
     ),
 ]
 
 EncodingName = Annotated[
     str | None,
-    typer.Option(
+    named(
         "--encoding",
-        metavar="NAME",
-        help="The encoding of a CSV, such as cp1252. Default: UTF-8, or UTF-16 if the file "
+        "The encoding of a CSV, such as cp1252. Default: UTF-8, or UTF-16 if the file "
         "begins with its byte-order mark.",
+        "NAME",
     ),
 ]
 
 Level = Annotated[
-    float,
-    typer.Option(
-        "--level", metavar="LEVEL", help=f"Coverage of the intervals, {requirement(Between)}."
-    ),
+    float, named("--level", f"Coverage of the intervals, {requirement(Between)}.", "LEVEL")
 ]
 
 SegmentName = Annotated[
     str | None,
-    typer.Option(
+    named(
         "--segment",
-        metavar="NAME",
-        help='The segment of tallies or of a release by segment. "(no segment)" selects the '
+        'The segment of tallies or of a release by segment. "(no segment)" selects the '
         "rows of a release in no segment.",
+        "NAME",
     ),
 ]
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
+    named(
         "--set",
-        metavar="NAME=VALUE",
-        help="A parameter of the randomizer, decoder or mechanism. Write lists as JSON. An "
+        "A parameter of the randomizer, decoder or mechanism. Write lists as JSON. An "
         "unknown name shows all parameters. May be repeated.",
+        "NAME=VALUE",
     ),
 ]
 

@@ -9,13 +9,7 @@ from lapwing.cli.console import facts, grid
 from lapwing.results.joint_answers import slice_text
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointAnswer
-from lapwing.results.rounding import (
-    interval_text,
-    level_text,
-    number_text,
-    number_writer,
-    percent,
-)
+from lapwing.results.rounding import interval_text, level_text, number_text, number_writer, percent
 
 
 def joint_tables(joint: JointDistribution, name: str, document: JointAnswer) -> list[Any]:

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, one_pass, pilot_of
-from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, Likelihood
+from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, Likelihood, ScaledBasis
 from lapwing.decoders.empirical_bayes.low_rank_model import (
     BLUR,
     Atoms,
     LowRankAnswer,
     low_rank_answer,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.operators.sums import running_sums
 from lapwing.protocol.channels.channel import Channel
@@ -58,14 +57,10 @@ class Cells:
         width: float64 [size], positive, and zero for symbols that are separate cells.
         circular: Whether the last cell touches the first.
 
-        Notes
-        -----
         The slope of a cell is the harmonic mean of those to the left and to the right. It is zero
         where they differ in sign [1]_. So no density is negative, and no cell has an extremum that
         its mass does not have.
 
-        References
-        ----------
         .. [1] B. van Leer, "Towards the ultimate conservative difference scheme. II. Monotonicity
            and conservation combined in a second-order scheme", Journal of Computational Physics
            14(4), 1974. doi:10.1016/0021-9991(74)90019-9
@@ -176,8 +171,6 @@ class CellAnswer:
 def block_width(size: int) -> int:
     """Return the symbols of a block: the least power of two that leaves at most 384 of them.
 
-    Examples
-    --------
     >>> [block_width(size) for size in (513, 1024, 4096, 65536)]
     [2, 4, 16, 256]
     """
@@ -196,8 +189,6 @@ def cell_answer(
     passes: Times the likelihood is linearized before cells are made, at least 1. It is linearized
         once more on them.
 
-    Notes
-    -----
     O(size * cells) for each block, then O(cells^3), alongside the first answer.
     """
     found = low_rank_answer(channel, tally, scaled, passes=passes)

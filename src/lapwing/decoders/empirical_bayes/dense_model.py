@@ -25,15 +25,16 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
 from lapwing.decoders.empirical_bayes.gaussian_model import (
+    FREE,
     Evidence,
     NormalPrior,
     Posterior,
+    ScaledBasis,
     Spectrum,
     averaged_spectrum,
     quadratic_likelihood,
     refined,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
@@ -105,8 +106,6 @@ def heavy_atoms(mass: Vector, scaled: ScaledBasis) -> Vector:
     neither bends the waves nor makes the spectrum look rougher than the rest is. Half of the
     people at least are left to the waves.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from lapwing.protocol.domains.interval import Interval
     >>> mass = np.full(20, 0.03)
@@ -173,8 +172,6 @@ def log_density(
         have nearly the same.
     learn: From information, score and frequencies of the amplitudes to their variances.
 
-    Notes
-    -----
     The steps may not converge, as at an atom that no smooth logarithm has. Then the evidence of the
     last one is small, and the candidate gets no weight.
     """
@@ -238,8 +235,6 @@ def averaged(
     frequency: float64 [frequencies]: of the amplitudes, whose variances are refined by
         half-octaves.
 
-    Notes
-    -----
     The covariance is the mean of the covariances. It leaves out the spread of the mixture's means,
     which are estimates of one shape and not a prior belief.
     """
@@ -306,8 +301,6 @@ def whole_answer(
     scaled: All waves of the domain of the channel.
     passes: Times the likelihood is linearized, at least 1.
 
-    Notes
-    -----
     O(size^3) time, O(size^2) memory.
     """
     return learned_answer(
@@ -355,10 +348,7 @@ def pilot_of(answer: Vector, uniform: Vector) -> Vector:
 
 
 def one_pass(
-    evidence: Evidence,
-    scaled: ScaledBasis,
-    before: Vector | None,
-    further: Further | None = None,
+    evidence: Evidence, scaled: ScaledBasis, before: Vector | None, further: Further | None = None
 ) -> WholeAnswer:
     """Return the answer to one quadratic likelihood: a pass.
 

@@ -179,8 +179,6 @@ class Fit:
 
         gain: It ends when a step promises a smaller gain of the posterior, in nats.
 
-        Notes
-        -----
         The expected curvature takes the place of the Hessian. A step is solved for to a tenth. It
         is halved until it gains what its slope promises.
         """
@@ -271,8 +269,6 @@ class Fit:
             diagonal of the curvature. Draws are float64 [draws, functions, functions], scores
             float64 [draws, cells, cells].
 
-        Notes
-        -----
         w solves ``(I + K) w = e + J' W^(1/2) e'``, so its covariance is the posterior's, and that
         of e and w as well.
         """
@@ -300,8 +296,6 @@ class Fit:
         draws, scores: As :meth:`draws` returns them.
         returns: About 1 or less where the waves can take the shape that the reports show.
 
-        Notes
-        -----
         Both are sums of squares of scores. Scores are taken together over neighboring cells, and
         weighted by the people there. Their means over rows and columns are left out: heaps of one
         axis do not count.
@@ -346,8 +340,6 @@ class Fit:
         returns: float64 [functions, functions]. The truth lies between 0 and 1. The estimates are
             unbiased.
 
-        Notes
-        -----
         ``e (e - w)`` has the mean wanted. The subtracted term has the mean 0, and about the same
         noise.
         """

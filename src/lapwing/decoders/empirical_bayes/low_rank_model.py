@@ -23,13 +23,14 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import dtrsm
 
 from lapwing.decoders.empirical_bayes.gaussian_model import (
+    FREE,
     Likelihood,
+    ScaledBasis,
     Spectrum,
     averaged_spectrum,
     nearest_distribution,
     refined,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
@@ -532,8 +533,6 @@ def low_rank_answer(
     scaled: :data:`WAVES` waves on the domain of the channel.
     passes: Times the likelihood is linearized, at least 1.
 
-    Notes
-    -----
     O(size * columns^2) time with about 200 columns, O(size * columns) memory. Blocks whose
     operator has no structure add O(outputs * size).
     """

@@ -115,8 +115,6 @@ class Head:
     estimates: Estimate of each bin, float64 [bins].
     costs: Expected cost of a squared error, float64 [bins], one for those that are not large.
 
-    Notes
-    -----
     There are two steps.
 
     First, errors of the head cost more. Let v be 1 at the largest shares of the grid, `HEAD`
@@ -140,8 +138,6 @@ class Head:
     The combination is this library's own. It uses the positive part of [1]_, and [2]_ also limits
     how far an estimate is moved.
 
-    References
-    ----------
     .. [1] W. James, C. Stein, "Estimation with quadratic loss", Fourth Berkeley Symposium on
        Mathematical Statistics and Probability, 1961.
     .. [2] B. Efron, C. Morris, "Limiting the risk of Bayes and empirical Bayes estimators. Part II:
@@ -259,16 +255,12 @@ def belief_in(
     mass: Posterior means, projected on the simplex, float64 [size].
     foretold: Evidence of the mixture with an added label.
 
-    Notes
-    -----
     The shrunk distribution and the nearest one are averaged with weights
     ``exp(-risk / (4 variance))``, where the risk is the estimate of [1]_ (:func:`stein_risk`). Such
     weights are those of [2]_, which bounds the risk of an average of least-squares projections. For
     a learned mixture there is no such bound, only what was measured (`benchmarks/accuracy`, few
     labels). The derivatives of a learned mixture and the evidence of others are this library's own.
 
-    References
-    ----------
     .. [1] C. M. Stein, "Estimation of the mean of a multivariate normal distribution", Annals of
        Statistics 9(6), 1981. doi:10.1214/aos/1176345632
     .. [2] G. Leung, A. R. Barron, "Information theory and mixing least-squares regressions", IEEE
@@ -294,14 +286,10 @@ def stein_risk(shares: Vector, variance: Vector, mass: Vector, derivatives: Vect
     mass: float64 [size]: what is judged, projected on the simplex.
     derivatives: float64 [size]: before the projection, of each by its own estimate.
 
-    Notes
-    -----
     With d the difference of the distribution and the nearest one, s, and z the estimates:
     ``|d|^2 + 2 d (s - z) + 2 sum(variance (own derivatives of d))``. A projection on the simplex
     takes the mean of what it keeps away, so of the derivatives there remain ``1 - 1 / kept``.
 
-    Examples
-    --------
     Halfway from the estimates to equal shares, which are two variances or more apart, it pays:
 
     >>> variance = np.full(4, 0.0004)
@@ -320,8 +308,6 @@ def stein_risk(shares: Vector, variance: Vector, mass: Vector, derivatives: Vect
 def own_derivatives(learned: LearnedMixture) -> Vector:
     """Return how far the posterior mean of each bin moves with an estimate in it: float64 [bins].
 
-    Notes
-    -----
     Under a fixed prior, the derivative is the posterior variance over that of the noise. But the
     prior changes: each weight of the grid, ``w = c / (1 + lambda (theta - mean))``, counts the
     posterior of the label that moved. All weights respond to that, iteration after iteration. Let x

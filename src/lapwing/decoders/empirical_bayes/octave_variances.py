@@ -142,8 +142,6 @@ class OctaveVariances:
         squares: Squares of the amplitudes over their variances.
         determined: How much the reports determine of each amplitude, from 0 to 1.
 
-        Notes
-        -----
         With gamma for what is determined and B for the interpolation, the gradient by the knots is
         ``B' (u^2 - gamma) / 2`` and the expected curvature ``B' diag(gamma^2) B / 2``. A stiffness
         is added to both, so octaves that the reports do not determine continue the power of those

@@ -1,8 +1,8 @@
 """Empirical Bayes with a learned spectrum: the default decoder for numerical columns.
 
-A decode begins here. The waves of the domain are laid out (`wave_basis.py`). The answer is found
-in passes, with matrices of all symbols (`dense_model.py`) or of cells (`coarse_model.py`). It is
-converted to the shares of the people who reported (:func:`reporting_people`), and the band is
+A decode begins here. The waves of the domain are laid out (`gaussian_model.py`). The answer is
+found in passes, with matrices of all symbols (`dense_model.py`) or of cells (`coarse_model.py`). It
+is converted to the shares of the people who reported (:func:`reporting_people`), and the band is
 drawn.
 
 The posterior of a fitted prior is overconfident about what the reports do not show. On the worst
@@ -31,13 +31,14 @@ from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of,
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, Cells, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, whole_answer
 from lapwing.decoders.empirical_bayes.gaussian_model import (
+    FREE,
     Evidence,
     NormalPrior,
+    ScaledBasis,
     likelihood_terms,
     shrunk,
 )
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
-from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector
@@ -98,8 +99,6 @@ def widened_posteriors(
 ) -> list[WidenedPosterior]:
     """Return the posteriors of :func:`widened_band`, one for each target and kind.
 
-    Notes
-    -----
     Covariance of the masses of the population: ``C = S (I + H S)^-1``. Of the people who reported,
     whose sample shares its deviation D with the reports: ``C + D - X - X' - D R H D`` with
     ``R = (I + H S)^-1`` and ``X = C H D``, centered at ``mean + C h + D R h``. It is written
@@ -245,8 +244,6 @@ def floor_limit(left: Matrix, score: Vector, floor: Matrix) -> float:
     left, score: See :func:`unexplained`.
     floor: Covariance of the whole floor, float64 [size, size].
 
-    Notes
-    -----
     In some coordinates the floor is white, and the information i about each is independent. There
     the score has variance ``i + share i^2`` under a share. O(size^3).
     """
@@ -320,8 +317,6 @@ def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertai
 
     scaled: Of the symbols.
 
-    Notes
-    -----
     Of the columns 128 are kept, so standard deviations of ranges are at most 3% too small. For 1
     in 100 ranges, those of about one cell, they are 10% and more too large. O(cells^3).
     """
@@ -504,8 +499,6 @@ def reporting_people(channel: Channel, tally: CountTally, mass: Vector, uniform:
     uniform: float64 [size], the shares before anything is known. One person is taken to be
         anywhere, so that where the population seems empty somebody may be seen.
 
-    Notes
-    -----
     Each person holds a symbol with its probability given the report, under that population:
     ``p (1 + g / n)``, where g is the gradient of the log-likelihood along distributions. This is an
     expectation step, and no step further: the likelihood's own maximum fits the noise. Of bits the

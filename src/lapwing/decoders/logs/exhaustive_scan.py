@@ -22,13 +22,7 @@ from lapwing.atomic_files import replacing
 from lapwing.declared import Declared, From
 from lapwing.decoders.decoder import decoder_document, guarantee_of, required
 from lapwing.documents import read, require, require_format
-from lapwing.errors import (
-    ArgumentError,
-    DomainError,
-    FormatError,
-    MismatchError,
-    TallyError,
-)
+from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError, TallyError
 from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel, PrefixChannel
 from lapwing.protocol.messages.tally import Kind, Tally, TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
@@ -223,9 +217,7 @@ class _Scan:
     def least(self) -> int:
         """The fewest supports that are listed."""
         return self.channel.least_supports(
-            self.log.total,
-            values=self.channel.domain.size,
-            expected_false=self.expected_false,
+            self.log.total, values=self.channel.domain.size, expected_false=self.expected_false
         )
 
     def run(self, progress: Progress | None, state: Path | None) -> None:

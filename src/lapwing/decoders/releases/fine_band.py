@@ -109,8 +109,6 @@ class FinePosterior:
         inner: d, float64 [symbols].
         weights: Of :class:`Deviations`.
 
-        Notes
-        -----
         With ``K K' = I + d^1/2 H d^1/2`` and ``W = d^1/2 K'^-1``, the covariance of v given c is
         ``W W'``. The answers say of c what they say of x, minus what v explains:
         ``Q' (H - H W W' H) Q``. It is ``Q' (D^-1 - D^-1 W W' D^-1) Q`` with D = diag(d).
@@ -169,8 +167,6 @@ def fine_band(
     waves, single: Floor of the prior of the cells: columns of shapes, float64 [cells, frequencies],
         and variances of single cells, float64 [cells]. These are divided among the bins of a cell.
 
-    Notes
-    -----
     The people's masses are those of the population plus the deviation of their sample. In an entry
     of v the population's part has the variance `kept * d`. So the law of the population is that of
     ``Q c + kept * v``, to which the rest of the sample's variance is added.

@@ -27,7 +27,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
-from lapwing.results.critical_values import MOSTLY_ZERO
+from lapwing.results.band import MOSTLY_ZERO
 from lapwing.results.distribution import Distribution
 from lapwing.results.unanswered import too_few
 from lapwing.results.uncertainty import Uncertainty
@@ -206,8 +206,6 @@ def segment_shares(
     Raises ArgumentError when the release has no segments.
     Raises UnsupportedChannelError when the release does not hold the counts of all cells.
 
-    Notes
-    -----
     The number of people of a segment is not public. So the noisy counts are divided by their sum,
     and `reports` is that sum, at least 1. The band has the noise of both. There is none where the
     sum is too small to divide by (:class:`LabelShares`). A simultaneous band holds for all labels

@@ -62,8 +62,6 @@ class NoisyTotal:
         law: Of the counts divided by the noisy number, to first order in its noise.
         along: float64 [symbols]: the part of the number's noise that is in each count, on average.
 
-        Notes
-        -----
         The distances of the counts from ``number * along`` have errors that do not depend on the
         number's noise. So only the number by which they are divided is unknown.
         """

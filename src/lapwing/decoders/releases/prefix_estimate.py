@@ -17,7 +17,7 @@ from lapwing.linear.operators.sums import UNIT, BlendedSums, NestedSums, NormalR
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.release import Release
-from lapwing.results.critical_values import MOST_TAILS, MOSTLY_ZERO
+from lapwing.results.band import MOST_TAILS, MOSTLY_ZERO
 
 DENSE = 2048
 """Most symbols of a release whose strategy is inverted as a matrix."""

@@ -35,8 +35,6 @@ def segment_distributions(release: Release) -> dict[Segment, Distribution]:
 
     Raises ArgumentError when the release has no segments.
 
-    Notes
-    -----
     Labels, and numbers in fewer than 64 bins that were released as counts, are decoded by
     :func:`segment_shares`. Other numbers are decoded as a release of the segment alone, whose
     number of people is secret (:class:`SpectralPursuit`). Of counts the band is that of the

@@ -36,7 +36,12 @@ from lapwing.decoders.empirical_bayes.dense_model import (
     learned_answer,
     log_density,
 )
-from lapwing.decoders.empirical_bayes.gaussian_model import Spectrum, evidence_of
+from lapwing.decoders.empirical_bayes.gaussian_model import (
+    Basis,
+    ScaledBasis,
+    Spectrum,
+    evidence_of,
+)
 from lapwing.decoders.empirical_bayes.spectral_prior import (
     METHOD,
     always_allowed,
@@ -44,7 +49,6 @@ from lapwing.decoders.empirical_bayes.spectral_prior import (
     widened_band,
     widened_posteriors,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import Basis, ScaledBasis
 from lapwing.decoders.releases.fine_band import FINE, FineLikelihood, fine_band
 from lapwing.decoders.releases.prefix_estimate import (
     in_whole_people,
@@ -101,8 +105,6 @@ class ReleasedMasses:
         answers: float64 [answers], noisy.
         cells: How the mass of each lies on the symbols.
 
-        Notes
-        -----
         One product of the operator with as many columns as cells, and O(answers * cells^2).
         """
         deviation = np.sqrt(noise_of(block))
@@ -199,8 +201,6 @@ def people_given(
     people: Number of people.
     hidden: Whether that is an estimate. Their true number is then left free.
 
-    Notes
-    -----
     It uses conjugate gradients, O(symbols log symbols) a step for prefix sums. Some tens of steps
     are enough, or thousands where there is hardly any noise. So nothing of the size [symbols,
     symbols] is held.
@@ -302,8 +302,6 @@ def polynomials(
     scaled: Waves of the bins.
     mass: The answer so far, float64 [size].
 
-    Notes
-    -----
     It takes O(size^2) for each degree.
     """
     if scaled.circular:

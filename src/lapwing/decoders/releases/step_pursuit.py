@@ -162,8 +162,6 @@ def pursue(observed: Vector, *, noise: Vector, sampling: Vector) -> SmoothedCurv
     sampling: Variances of the sampling of people, float64 [size - 1].
     returns: Posterior mean of the waves, with the jumps.
 
-    Notes
-    -----
     Jumps enter greedily, the largest standardized score first, while it is above
     ``sqrt(2 ln size) + 0.75``. Then all jumps are fitted together, none below zero, and the prior
     of the rest is learned again. It takes O(size (jumps + 41 * 21 / 6)) for each jump.

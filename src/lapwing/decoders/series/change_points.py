@@ -51,8 +51,6 @@ def verdict(looks: Sequence[PseudoMeasurement], shape: Vector) -> Verdict:
     looks: One for each week since the reference, in order, all at one pilot that was chosen before.
     shape: float64 [state]: variances of a change of size 1.
 
-    Notes
-    -----
     O(weeks * state^3).
     """
     weeks = len(looks)

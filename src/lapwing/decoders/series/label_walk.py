@@ -98,8 +98,6 @@ def walked_labels(weeks: Sequence[UnbiasedShares | None]) -> LabelAnswer:
 
     weeks: One for each week, over the same labels, or None where nobody reported.
 
-    Notes
-    -----
     O(weeks * labels).
     """
     return _walked(weeks, range(len(weeks)))

@@ -19,18 +19,12 @@ from lapwing.decoders.empirical_bayes.dense_model import learned_prior
 from lapwing.decoders.empirical_bayes.gaussian_model import (
     NormalPrior,
     Posterior,
+    ScaledBasis,
     quadratic_likelihood,
 )
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.series.walk_model import Walk, Week, learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.random_walk import (
-    Filtered,
-    PseudoMeasurement,
-    Smoothed,
-    left_inverse,
-    smoothed,
-)
+from lapwing.linear.random_walk import Filtered, PseudoMeasurement, Smoothed, left_inverse, smoothed
 from lapwing.linear.random_walk import without_own as without
 from lapwing.results.uncertainty import Uncertainty, as_stored
 from lapwing.results.walk_errors import Walked, WalkErrors, WeekErrors, Wider, root_of
@@ -146,8 +140,6 @@ def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
 
     given, scaled :: As of :func:`smooth_series`.
 
-    Notes
-    -----
     Some five times the work of :func:`smooth_series` at 36 weeks, and O(weeks) beyond 60.
     """
     masses: list[Vector | None] = []
@@ -222,15 +214,11 @@ class _Fit:
         pilot = _inside(pilot / pilot.sum())
         new = _Weeks.at(given[-more:], [None if one is None else pilot for one in given[-more:]])
         weeks = _Weeks(
-            given,
-            [*self.weeks.pilots, *new.pilots],
-            [*self.weeks.quadratics, *new.quadratics],
+            given, [*self.weeks.pilots, *new.pilots], [*self.weeks.quadratics, *new.quadratics]
         )
         longer = np.zeros(more)
         walk = replace(
-            self.walk,
-            jump=np.append(self.walk.jump, longer),
-            odd=np.append(self.walk.odd, longer),
+            self.walk, jump=np.append(self.walk.jump, longer), odd=np.append(self.walk.odd, longer)
         )
         looks = [*self.looks, *walk.looks(new.quadratics)]
         walk = refitted(walk, looks, spectrum=False)

@@ -23,8 +23,7 @@ from itertools import product
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior, ScaledBasis
 from lapwing.linear.arrays import Flags, Matrix, Vector
 from lapwing.linear.random_walk import (
     Filtered,
@@ -138,8 +137,6 @@ def with_added_jumps(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> W
 
     walk: Walk without change points and outliers.
 
-    Notes
-    -----
     Each must gain more log-evidence than its price. One pass of the smoother for each that is
     added.
     """
@@ -383,8 +380,6 @@ def refitted(
     again: Whether to go on from the jumps that the walk has.
     kept: bool [weeks]: jumps that won their price already, which need be no stronger than noise.
 
-    Notes
-    -----
     Fixed-point updates: a variance is multiplied by the squared score of its amplitude over the
     variance of that score, both from one backward pass. Where the first is no larger than the
     second, times :data:`SPARSITY` for a jump, the variance falls to nothing.
@@ -466,8 +461,6 @@ def found_changes(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> list
 
     walk: As learned.
 
-    Notes
-    -----
     One run of the filter for each week that is tried. The first week has nothing before it, and an
     outlier in the last week cannot be distinguished from a change point. It is called a change
     point.

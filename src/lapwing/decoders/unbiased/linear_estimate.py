@@ -22,8 +22,7 @@ from lapwing.errors import TallyError, UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.hadamard import HadamardBlocks
-from lapwing.linear.operators.operator import OwnColumns, Stacked, dense
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, OwnColumns, Stacked, dense
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import projected_gradient
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
@@ -62,8 +61,6 @@ def hadamard_estimate(
     plug_in: float64 [size], a distribution at which variances are evaluated. Default: the
         projection of the estimate on the simplex.
 
-    Notes
-    -----
     In each block the signed sum of the reports at the own column, over the operator's gain,
     estimates a share without bias. The number of reports in the block estimates the block's whole
     share far better than the sum of those estimates. So the difference is divided evenly. The block
@@ -140,8 +137,6 @@ def linear_estimate(
     inverted.
     Raises TallyError when it could be, but a group that is needed for it has no reports.
 
-    Notes
-    -----
     With y the counts per report and W the inverse variances of the outputs under the uniform
     distribution, the estimate minimizes ``(y - M x)' W (y - M x)`` subject to ``sum(x) = 1``. The
     weights do not depend on the data, so the estimate is exactly linear and unbiased. About the
@@ -285,8 +280,6 @@ def asked_noise(channel: Channel, mass: Vector, *, people: int) -> Covariance:
 def _of_parts(parts: list[Part], size: int, plug_in: Vector | None) -> Uncertainty:
     """Return the estimate where some of the people reported on a few labels and the rest together.
 
-    Notes
-    -----
     Let x be the estimate of those who reported on all labels, C its covariance, y and E those of
     the cells, and S the sums over cells. Then ``x + C S' (S C S' + E)^+ (y - S x)`` has the least
     variance. C and E are those of :func:`guessed_shares`, because weights may not depend on the
@@ -349,12 +342,7 @@ def _corrected(found: Covariance, sums: OwnColumns, gain: Matrix, cells: Matrix)
         found.diagonal,
         np.hstack([factor, ups, downs, spread @ vectors]),
         np.concatenate(
-            [
-                found.signs,
-                np.full(gain.shape[0], -0.5),
-                np.full(gain.shape[0], 0.5),
-                values,
-            ]
+            [found.signs, np.full(gain.shape[0], -0.5), np.full(gain.shape[0], 0.5), values]
         ),
     )
 

@@ -94,13 +94,9 @@ def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
     unary encoding, subset selection, Hadamard response and the support counts of local hashing.
     Some of the people may have reported on a few labels only.
 
-    Notes
-    -----
     It takes O(size), and for Hadamard response O(size log size). The estimate is that of equations
     1 and 2 of [1]_.
 
-    References
-    ----------
     .. [1] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
        based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
     """

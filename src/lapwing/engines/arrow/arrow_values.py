@@ -75,8 +75,6 @@ def labels_of(array: Any, *, column: str) -> list[str | None]:
     Raises ArgumentError when the column is of another type: numbers with fractions are no groups.
     Raises DomainError with the position of the first text that is not UTF-8.
 
-    Notes
-    -----
     Strings are in the form in which they are compared, so two forms of a label are one group.
     """
     import pyarrow as pa

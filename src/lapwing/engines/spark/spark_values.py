@@ -51,14 +51,7 @@ from lapwing.engines.arrow.report_tables import (
 from lapwing.engines.arrow.value_jobs import curator_columns
 from lapwing.engines.spark.job_errors import answered, mapped
 from lapwing.engines.spark.spark_rows import SparkRows, file_errors, quoted, required_jvm
-from lapwing.engines.spark.worker_jobs import (
-    COLUMNS,
-    WIDE,
-    added,
-    check_number,
-    nothing_of,
-    sum_of,
-)
+from lapwing.engines.spark.worker_jobs import COLUMNS, WIDE, added, check_number, nothing_of, sum_of
 from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarning, ReportError
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Standing, checked_standing, weakest_standing
@@ -212,9 +205,7 @@ def _counted_by_spark(
     )
 
 
-_GROUPED_TYPES = {
-    *("string", "binary", "tinyint", "smallint", "int", "bigint", "date", "boolean"),
-}
+_GROUPED_TYPES = {*("string", "binary", "tinyint", "smallint", "int", "bigint", "date", "boolean")}
 """Types of which Spark groups equal values and no others. A collation makes different texts one."""
 
 

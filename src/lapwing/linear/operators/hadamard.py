@@ -64,12 +64,7 @@ class HadamardAgreement(Operator):
     """
 
     def __init__(
-        self,
-        rows: int,
-        *,
-        inside: float,
-        outside: float,
-        place: NDArray[np.int64] | None = None,
+        self, rows: int, *, inside: float, outside: float, place: NDArray[np.int64] | None = None
     ) -> None:
         self.transform = WalshHadamard(rows)
         self.place = np.arange(2 * rows) if place is None else place

@@ -32,8 +32,6 @@ def column_numbers(seed: int, start: int, stop: int, rows: int) -> NDArray[np.ui
     start, stop: Columns, at least 0.
     rows: Numbers of each column.
 
-    Notes
-    -----
     The key is the SHA-256 of ``"lapwing columns <seed>"``, the counter a big-endian number of 128
     bits. A column takes ``ceil(rows / 4)`` blocks of four little-endian numbers.
     """
@@ -75,8 +73,6 @@ def random_columns(
     first: Number of the first column.
     returns: Bit ``j % 8`` of byte ``j // 8`` is row j.
 
-    Examples
-    --------
     >>> packed = random_columns(1, 3, 8, ones=2)
     >>> np.array_equal(random_columns(1, 1, 8, ones=2, first=2), packed[2:])
     True
@@ -111,8 +107,6 @@ def coherence(packed: NDArray[np.uint8], rows: int) -> float:
 
     packed: uint8 [columns, ceil(rows / 8)], at least two columns.
 
-    Notes
-    -----
     Columns are centered first, as a decoder sees them. A column that is constant says nothing, and
     counts as correlated with all. Near 1, two symbols cannot be distinguished. About
     ``sqrt(2 ln(columns^2) / rows)`` is what chance gives at half of the rows. O(columns^2 rows).

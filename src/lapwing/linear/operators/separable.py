@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.linear.arrays import Matrix, Vector, Whole
-from lapwing.linear.operators.operator import Numbers, Operator
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Numbers, Operator
 
 
 class Separable(Operator):
@@ -20,8 +19,6 @@ class Separable(Operator):
     first, second: Zeros and ones, [outputs of the axis, symbols of the axis].
     inside, outside: The two values of the entries.
 
-    Notes
-    -----
     **Cost.** Two products of matrices of one axis for each product with a vector.
     """
 

@@ -73,8 +73,6 @@ def running_sums(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
     rows: float64 [rows, columns].
 
-    Examples
-    --------
     >>> running_sums(np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])).tolist()
     [[1.0, 10.0], [3.0, 30.0], [6.0, 60.0]]
     """
@@ -415,16 +413,12 @@ class NearestTree:
     variance: float64 [nodes], positive and finite: of the independent estimate of each node. That
         of the root plays no part, because its value is given.
 
-    Notes
-    -----
     Up: the estimate of a node is averaged with the sum of its children, each by the inverse of its
     variance, and passed on. Down: the remainder of a node's final value is split among its children
     by their variances.
 
     The method is that of [1]_, section 4, there with equal weights and without a given root.
 
-    References
-    ----------
     .. [1] M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially private
        histograms through consistency", PVLDB, 2010. doi:10.14778/1920841.1920970
     """
@@ -478,14 +472,10 @@ class Haar(Operator):
 
     size: Bins: a power of two, ``2^(J + 1)`` for the levels 0..J.
 
-    Notes
-    -----
     The system is that of [1]_, equations 2 to 15, and the expansion and CDF are those of equations
     36 to 38. Here the constant is a coefficient as well, which makes the operator square and
     invertible. Halves are half-open, so that no value lies in two.
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent Estimation of
        Numerical Distributions under Local Differential Privacy by Wavelet Expansion", 2026.
        arXiv:2509.19661.

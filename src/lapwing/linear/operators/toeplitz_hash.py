@@ -20,8 +20,6 @@ class ToeplitzHash:
     key_bits: Bits of a key v, at least 1.
     hash_bits: Bits of its hash, in 1..8.
 
-    Notes
-    -----
     For two different keys and a uniform seed the two hashes differ by a uniform value, exactly. The
     difference of the keys is not zero, and a Toeplitz matrix of independent bits maps each key that
     is not zero uniformly. So every key that a person does not hold is hit with the same
@@ -29,15 +27,11 @@ class ToeplitzHash:
 
     The family is that of [1]_ and [2]_.
 
-    References
-    ----------
     .. [1] H. Krawczyk, "LFSR-based hashing and authentication", CRYPTO, 1994.
        doi:10.1007/3-540-48658-5_15
     .. [2] Y. Mansour, N. Nisan, P. Tiwari, "The computational complexity of universal hashing",
        Theoretical Computer Science, 1993. doi:10.1016/0304-3975(93)90257-T
 
-    Examples
-    --------
     >>> ToeplitzHash(4, 2).hashes(np.array([0b10110], dtype=np.uint64), np.array([0b0101]))
     array([3], dtype=uint8)
     """

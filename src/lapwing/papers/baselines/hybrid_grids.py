@@ -113,8 +113,6 @@ def updated(grids: Sequence[Grid], *, least: float) -> Matrix:
     least: It stops when the table changes by less, summed over the cells.
     returns: Shares of pairs of symbols.
 
-    Notes
-    -----
     Each grid in turn scales the table to its own shares. Of a single grid this spreads people
     evenly in each cell. Of a grid of each attribute it is the product of both.
     """

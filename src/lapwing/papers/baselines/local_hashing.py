@@ -23,24 +23,12 @@ from lapwing.papers.baselines.multiply_shift import (
     keys_of,
 )
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.sampling.randomness import (
-    RandomSource,
-    bernoulli,
-    scalar_below,
-    uniform_below,
-)
+from lapwing.privacy.sampling.randomness import RandomSource, bernoulli, scalar_below, uniform_below
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import hashed_channel
 from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.reports import pack_codes, unpack_codes
-from lapwing.protocol.randomizer import (
-    CHUNK,
-    Fault,
-    check_symbol,
-    fault_of,
-    fill_reports,
-    refuse,
-)
+from lapwing.protocol.randomizer import CHUNK, Fault, check_symbol, fault_of, fill_reports, refuse
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 
 LARGEST_HASH = 2**16
@@ -55,13 +43,9 @@ def least_variance_size(epsilon: Fraction | float) -> int:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Values g of a hash, in 2..65536.
 
-    Notes
-    -----
     The variance ``(e^epsilon + g - 1)^2 / ((e^epsilon - 1)^2 (g - 1))`` of one report is least at
     ``g = e^epsilon + 1`` [1]_. The better of the two whole numbers next to it is taken.
 
-    References
-    ----------
     .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
        frequency estimation", USENIX Security, 2017.
     """
@@ -253,12 +237,7 @@ class LocalHashing(TwoLevel):
         """Return the matrix that is `inside` at the values of a symbol's hashes."""
         factors, shifts = self._pool
         return PooledHashes(
-            factors,
-            shifts,
-            self._keys,
-            size=self._hash_size,
-            inside=inside,
-            outside=outside,
+            factors, shifts, self._keys, size=self._hash_size, inside=inside, outside=outside
         )
 
     # Without one: a seed before each report, and supports instead of codes.

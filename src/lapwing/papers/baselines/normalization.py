@@ -143,8 +143,6 @@ def cut(shares: Vector) -> NDArray[np.bool_]:
 
     The largest is kept even if it is above one on its own.
 
-    Examples
-    --------
     >>> cut(np.array([0.25, 0.5, -0.25, 0.125, 0.5])).tolist()
     [False, True, False, False, True]
     """

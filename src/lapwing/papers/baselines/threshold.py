@@ -37,13 +37,9 @@ def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
         which at most ``alpha i / tests`` of the noise would be as large as the i-th largest score.
     returns: Smallest significant score.
 
-    Notes
-    -----
     The second control holds for independent scores, and where they depend positively. Those of
     generalized randomized response are slightly negatively correlated, and the tests measure it.
 
-    References
-    ----------
     .. [1] Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate: a practical and
        powerful approach to multiple testing", Journal of the Royal Statistical Society B 57(1),
        1995. doi:10.1111/j.2517-6161.1995.tb02031.x

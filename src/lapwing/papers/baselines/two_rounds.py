@@ -66,10 +66,7 @@ class SquaredDeviation(Declared):
 
 
 def mean_and_variance(
-    values: Values,
-    first: MeanRandomizer,
-    *,
-    rng: RandomSource | None = None,
+    values: Values, first: MeanRandomizer, *, rng: RandomSource | None = None
 ) -> tuple[MeanEstimate, MeanEstimate]:
     """Run both rounds in one process and return the mean and the variance.
 
@@ -80,8 +77,6 @@ def mean_and_variance(
     first: Randomizer of the first round. The second round uses the same kind and epsilon.
     rng: Source of random numbers. Default: the secure source of the operating system.
 
-    Notes
-    -----
     **Accuracy.** The mean has half of the reports. The variance is unbiased up to two terms. These
     are the squared error of the mean that was sent back, and half a bin of the second grid.
 
@@ -89,8 +84,6 @@ def mean_and_variance(
     brought into the range of the mechanism. Here the public bounds of :class:`SquaredDeviation` do
     it.
 
-    References
-    ----------
     .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
        distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
     """

@@ -13,8 +13,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.banded import Circulant
-from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Operator
 from lapwing.protocol.channels.channel import Block, Channel, Law, Multinomial, ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
@@ -40,15 +39,11 @@ def channel_from_one_input(
     returns: Channel without a guarantee. It is multinomial when each report supports one bin, else
         of bits.
 
-    Notes
-    -----
     **Accuracy.** Each probability p has standard error ``sqrt(p (1 - p) / reports)``. For a pure
     channel that off the diagonal has less, because it is the mean of all others.
 
     The method is the first one of appendix B of [1]_.
 
-    References
-    ----------
     .. [1] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
        based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
     """
@@ -77,16 +72,12 @@ def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
     is.
     Raises TallyError when these counts cannot come from that protocol with any epsilon.
 
-    Notes
-    -----
     A report has ``p + (k - 1) q`` set bits on average. Optimized unary encoding has ``p = 1/2`` and
     ``q = 1 / (e^epsilon + 1)``. Symmetric unary encoding has ``p = 1 - q`` and
     ``q = 1 / (e^(epsilon/2) + 1)``.
 
     The method is the second one of appendix B of [1]_.
 
-    References
-    ----------
     .. [1] H. Fang, L. Chen, Y. Liu, Y. Gao, "Locally differentially private frequency estimation
        based on convolution framework", IEEE Symposium on Security and Privacy, 2023.
     """

@@ -279,8 +279,6 @@ def noise_spectrum(block: Block, reports: int) -> Vector:
     block: Block with a circulant operator.
     reports: Number of reports, at least 1.
 
-    Notes
-    -----
     At the uniform distribution one report's covariance C is ``diag(d) + U diag(s) U'``. Its power
     is ``sum(d) + sum_r s_r |fft(U_r)|^2``. Off frequency 0 the value of the sender contributes
     ``|H|^2`` to it, which is subtracted. It takes O(size log size) where the covariance has few
@@ -303,8 +301,6 @@ def wiener_filter(raw: Spectrum, gain: Vector, noise: Vector, power: Vector) -> 
     raw: Unbiased transform G / H, complex128 [frequencies].
     gain, noise, power: float64 [frequencies]: |H|^2, Pn and Pf.
 
-    Notes
-    -----
     Here ``conj(H) / (|H|^2 + Pn / Pf) G`` is computed as ``|H|^2 Pf / (|H|^2 Pf + Pn) G / H``. In
     this form nothing is divided by a vanishing Pf. Frequency 0 is the known total, 1.
     """

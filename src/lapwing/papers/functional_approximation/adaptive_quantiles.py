@@ -33,8 +33,6 @@ def next_place(places: list[int], heights: list[float], *, guarded: bool = True)
         atom without end. Here it asks for the upper end of its symbol again and again.
     returns: Place in symbols.
 
-    Notes
-    -----
     The largest gap in height wins, the first of equals.
     """
     least = 2 if guarded else 1
@@ -56,8 +54,6 @@ def question(
     held: Present symbols.
     guarded: See :func:`next_place`.
 
-    Notes
-    -----
     Noise may put shares out of order: they are clipped and sorted against the places.
     """
     heights = sorted(min(max(answer / people, 0.0), 1.0) for answer in answers)

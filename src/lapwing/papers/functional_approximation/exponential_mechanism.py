@@ -23,8 +23,6 @@ def exponential_mechanism(scores: NDArray[np.int64], scale: Fraction, words: Ite
     words: Random 64-bit words.
     returns: Chosen index.
 
-    Notes
-    -----
     **Privacy.** Let the difference of any two scores change by at most R between neighbors. Then
     the log-ratio of the probabilities of any two outcomes changes by at most ``R / scale``, which
     is bounded range. That is ``R / scale`` differentially private and ``(R / scale)^2 / 8``
@@ -34,8 +32,6 @@ def exponential_mechanism(scores: NDArray[np.int64], scale: Fraction, words: Ite
 
     **Cost.** On average at most as many proposals as candidates.
 
-    References
-    ----------
     .. [1] M. Cesar, R. Rogers, "Bounding, concentrating, and truncating: unifying privacy loss
        composition for data analytics", ALT, 2021.
     .. [2] F. McSherry, K. Talwar, "Mechanism design via differential privacy", FOCS, 2007.

@@ -30,13 +30,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import (
-    LARGEST_ANSWER,
-    Mechanism,
-    Release,
-    ReleasePart,
-    check_unit,
-)
+from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release, ReleasePart, check_unit
 
 
 class Site(Protocol):

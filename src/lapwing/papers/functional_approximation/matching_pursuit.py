@@ -16,12 +16,7 @@ from scipy.linalg import solve_triangular
 from lapwing.declared import From, Read
 from lapwing.errors import ArgumentError, FormatError, LapwingWarning, PrivacyError
 from lapwing.linear.arrays import Vector
-from lapwing.linear.function_families import (
-    UNIT,
-    Dictionary,
-    independent,
-    orthonormal,
-)
+from lapwing.linear.function_families import UNIT, Dictionary, independent, orthonormal
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.linear_mechanism import check_part
@@ -48,8 +43,6 @@ from lapwing.results.distribution import Distribution
 def noisy_maximum(scores: NDArray[np.int64], noise: NDArray[np.int64]) -> int:
     """Return the index of the largest score plus noise that was drawn before.
 
-    Notes
-    -----
     **Privacy.** The noise is discrete Laplace of scale b. Given the noise of the others, an index
     wins when its own noise passes a threshold. The threshold moves by at most R between neighbors,
     so the loss is ``R / b``. For absolute values of residuals R is up to twice the sensitivity of
@@ -120,8 +113,6 @@ def pursue(
     source: Needed with a plan.
     again: Whether a function may be chosen again. Then its weights add.
 
-    Notes
-    -----
     The residual's products follow from the released products and the Gram matrix, which are
     public. So the loss is that of the choice and of the new product only.
     """

@@ -20,12 +20,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import Circulant, SlidingTable
 from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
 from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import (
-    WORD,
-    RandomSource,
-    scalar_below,
-    uniform_below,
-)
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.domains.domain import bins_alone, domain_of
 from lapwing.protocol.domains.integers import Integers

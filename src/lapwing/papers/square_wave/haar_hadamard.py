@@ -27,8 +27,6 @@ def spread_over_rows(people: NDArray[np.int64], rng: np.random.Generator) -> NDA
     returns: Number of draws of each output ``2 row + b``, int64 [2 rows]. Here b = 0 where the
         Hadamard entry of row and index, times the sign, is +1.
 
-    Notes
-    -----
     It is a fast Walsh-Hadamard transform on people instead of numbers. The rows' bits are drawn
     from the highest down: a fair binomial of each cell has a 0 there. Indices that differ in the
     same bit then agree for those people, and differ by their sign for the others. So the cells

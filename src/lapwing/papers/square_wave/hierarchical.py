@@ -32,14 +32,10 @@ def least_variance_randomizer(
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: The better one of the two.
 
-    Notes
-    -----
     The variance of randomized response is ``(e^epsilon + k - 2) / (e^epsilon - 1)^2`` for one
     report. That of optimized unary encoding is ``4 e^epsilon / (e^epsilon - 1)^2``. They are equal
     at ``k = 3 e^epsilon + 2`` [1]_.
 
-    References
-    ----------
     .. [1] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
        frequency estimation", USENIX Security, 2017.
     """
@@ -63,8 +59,6 @@ def binned(
     bins: Number of bins, at least 2. The papers take 8, 16, 32 and 64.
     returns: The better one of the two, see :func:`least_variance_randomizer`.
 
-    Notes
-    -----
     **Accuracy.** With more bins the noise grows and the bias of wide bins falls, so no number is
     good for all columns. It is here to be compared with. It is best by far where the bins happen to
     meet the edges of the data.
@@ -72,15 +66,11 @@ def binned(
     The method is that of section 4.1 of [1]_. It differs in that unary encoding replaces local
     hashing, which has the same variance [2]_.
 
-    References
-    ----------
     .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
        distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
     .. [2] T. Wang, J. Blocki, N. Li, S. Jha, "Locally differentially private protocols for
        frequency estimation", USENIX Security, 2017.
 
-    Examples
-    --------
     >>> ages = Interval(0, 120, bins=120, outside="clip")
     >>> [binned(ages, 1, bins=bins).name for bins in (8, 16)]
     ['randomized-response', 'optimized-unary-encoding']
@@ -100,8 +90,6 @@ def level_sizes(size: int, branching: int) -> tuple[int, ...]:
     branching: Most children of a node, at least 2.
     returns: Number of nodes of each level, increasing.
 
-    Examples
-    --------
     >>> level_sizes(64, 4), level_sizes(100, 4), level_sizes(3, 4)
     ((4, 16, 64), (4, 16, 64, 100), (3,))
     """

@@ -172,8 +172,6 @@ def nearest_distribution(
     returns: Its point has the leaves of the feasible iterate, a distribution after any number of
         iterations. The inner nodes are their sums.
 
-    Notes
-    -----
     Three copies of the nodes are pulled together with penalty 1. One is near the estimates. One is
     consistent, including the root, which is 1. One is not negative with each level summing to 1.
     Each iteration takes one pass up and down the tree and one Norm-Sub for each level, O(nodes).
@@ -182,8 +180,6 @@ def nearest_distribution(
     rule, a Norm-Sub that cannot divide by zero, and the result. The result is the feasible copy,
     not the average of the three.
 
-    References
-    ----------
     .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
        distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
     """

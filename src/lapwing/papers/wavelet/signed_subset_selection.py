@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lapwing.declared import AtLeastOne
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.symmetric import PairSymmetric
+from lapwing.linear.operators.operator import PairSymmetric
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.privacy.exact_numbers import (
     ExactNumber,
@@ -37,13 +37,7 @@ from lapwing.privacy.sampling.randomness import (
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import (
-    Fault,
-    check_symbol,
-    fault_of,
-    fill_reports,
-    refuse,
-)
+from lapwing.protocol.randomizer import Fault, check_symbol, fault_of, fill_reports, refuse
 from lapwing.randomizers.bit_reports import (
     BitReports,
     count_bits,
@@ -76,22 +70,16 @@ def closed_forms(coordinates: int, members: int, epsilon: Fraction | float) -> C
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: The three numbers.
 
-    Notes
-    -----
     Of the sets, A hold the true sign, A the other one, and ``A 2 (d - m) / m`` neither. Here
     ``A = C(d - 1, m - 1) 2^(m - 1)``. Dividing the sums of [1]_, lemmas 2 and 3, by A leaves
     ``Omega / A = e^epsilon + 1 + 2 (d - m) / m`` and ``p = e^epsilon / (Omega / A)``. Likewise
     ``q = ((m - 1) (e^epsilon + 1) / (2 (d - 1)) + (d - m) / (d - 1)) / (Omega / A)``, which is 0
     for d = 1. They hold for every m, also 1 and d, and cannot overflow.
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
        numerical distributions under local differential privacy by wavelet expansion", 2026.
        arXiv:2509.19661.
 
-    Examples
-    --------
     >>> [round(number, 4) for number in closed_forms(4, 2, 1)]
     [5.7183, 0.4754, 0.2251]
     """
@@ -111,22 +99,16 @@ def optimal_members(coordinates: int, epsilon: Any) -> int:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Coordinates in a set, in 1..d.
 
-    Notes
-    -----
     The variance is proportional to ``m + (2 d / (e^epsilon - 1))^2 / m``. So the best m is the
     smallest for which ``m (m + 1)`` reaches that square. It is d when that is beyond d, which is
     always so for ``epsilon <= ln 3``. It is computed in fractions, so that all clients agree.
 
     This is equation 61 of [1]_ with the variance corrected to ``2 q``.
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
        numerical distributions under local differential privacy by wavelet expansion", 2026.
        arXiv:2509.19661.
 
-    Examples
-    --------
     >>> optimal_members(256, 1), optimal_members(256, 2), optimal_members(4, 2)
     (256, 80, 1)
     """
@@ -143,8 +125,6 @@ def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -
     coordinates, members, epsilon: As in :func:`closed_forms`.
     returns: Variance, greater than 0.
 
-    Notes
-    -----
     The squares of a report's entries sum to m, so with the gain ``g = p (1 - e^-epsilon)`` it is
     ``m / g^2``. With ``f = e^-epsilon`` this equals
     ``(1 + f) / (p (1 - f)^2) + 2 q (d - 1) / (p^2 (1 - f)^2)``. This is about the population. About
@@ -153,14 +133,10 @@ def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -
     This is equation 60 of [1]_ without the factor ``2^j``. Equation 117 there prints
     ``Var[Y(k) | v(k) = 0] = q``. But Y(k) is +1 and -1 with probability q each, so it is ``2 q``.
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
        numerical distributions under local differential privacy by wavelet expansion", 2026.
        arXiv:2509.19661.
 
-    Examples
-    --------
     >>> round(summed_variance(8, 8, 1), 3)
     37.462
     """

@@ -41,8 +41,6 @@ def coefficient_variance(level: int, epsilon: Any) -> float:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Variance, greater than 0.
 
-    Notes
-    -----
     It is ``2^j`` times
     :func:`~lapwing.papers.wavelet.signed_subset_selection.summed_variance` at the best size
     of the sets. It grows as ``4^j / epsilon^2`` for small epsilon and as ``2^j`` for
@@ -50,8 +48,6 @@ def coefficient_variance(level: int, epsilon: Any) -> float:
 
     This is equation 75 and lemma 7 of [1]_, with ``2 q`` in place of ``q`` (see there).
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
        numerical distributions under local differential privacy by wavelet expansion", 2026.
        arXiv:2509.19661.
@@ -72,12 +68,8 @@ def allocation_shares(
         equal ones. For ``epsilon <= ln 3`` the two are the same. Default: "optimal".
     returns: Shares of the levels, coarsest first.
 
-    Notes
-    -----
     This is equation 83 of [1]_.
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
        numerical distributions under local differential privacy by wavelet expansion", 2026.
        arXiv:2509.19661.
@@ -101,8 +93,6 @@ def allocate(
     levels, epsilon, allocation: As in :func:`allocation_shares`.
     returns: People of each level, coarsest first.
 
-    Notes
-    -----
     Numbers are rounded down. The people left over go one each to the levels with the largest
     remainders.
     """
@@ -129,22 +119,16 @@ def error_bound(
     allocation: As in :func:`allocation_shares`. Default: "optimal".
     returns: Bound for the estimate before clipping, as a part of the domain's length.
 
-    Notes
-    -----
     It is ``2^-(J+1) + sqrt(sum_j 2^-(2j+2) V_j / n_j)``. A cell may hold its mass anywhere, and the
     coefficients have errors. It assumes nothing about the distribution. On a smooth one the first
     term is far too large and fewer levels do better.
 
     It follows from lemmas 5 and 6 of [1]_, with ``2 q`` in place of ``q`` in V_j.
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
        numerical distributions under local differential privacy by wavelet expansion", 2026.
        arXiv:2509.19661.
 
-    Examples
-    --------
     >>> [round(error_bound(levels, 100_000, 1), 4) for levels in (4, 8, 10)]
     [0.0762, 0.0313, 0.0352]
     """
@@ -159,13 +143,9 @@ def paper_levels(users: int) -> int:
 
     users: Number of people, at least 1.
 
-    Notes
-    -----
     The rule of section 5.4 of [1]_ balances the bound's two terms up to a logarithm.
     :func:`best_levels` minimizes the bound itself and gives fewer levels.
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
        numerical distributions under local differential privacy by wavelet expansion", 2026.
        arXiv:2509.19661.

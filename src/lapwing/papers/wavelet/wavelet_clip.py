@@ -53,8 +53,6 @@ def expand(differences: Sequence[Vector], *, clip: bool = False, literal: bool =
     literal: Hold it within the smaller mass of its cell and of the next one to the right. This is
         equation 69 with the density at a cell's right end read as the next cell's. Default: False.
 
-    Notes
-    -----
     The method is that of equations 67 to 69 of [1]_. The density is constant on a cell, so the mass
     of the cell itself is enough for ``mass +- difference >= 0``. Equation 69 reduces to that if its
     ``f((k + 1) 2^-j)`` is the cell's own density at its right end. Read from the right, as equation
@@ -63,8 +61,6 @@ def expand(differences: Sequence[Vector], *, clip: bool = False, literal: bool =
     in the literal form no mass can enter a cell next to an empty one. The paper's loop starts at
     level 1 and would drop level 0. Here it starts at level 0.
 
-    References
-    ----------
     .. [1] P. Zhao, Z. Zhang, B. Sun, L. Shen, L. Zhang, S. Wang, Z. Liu, "Consistent estimation of
        numerical distributions under local differential privacy by wavelet expansion", 2026.
        arXiv:2509.19661.
@@ -212,8 +208,6 @@ def estimated_differences(levels: Sequence[Level], *, mass_sums: bool) -> list[V
     levels: Coarsest first.
     mass_sums: Whether to use the presences as well.
 
-    Notes
-    -----
     With the presences, every cell of level j has an unbiased mass in addition to its difference.
     They are gathered from fine to coarse. The children's masses add up to a second estimate of the
     cell's mass, and subtract to a second estimate of its difference. Variances are equal within a

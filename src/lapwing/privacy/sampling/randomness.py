@@ -87,8 +87,6 @@ class Keystream:
     draw_key: 48 bytes: the key and the first counter block. Called at the start, after 2^36 bytes,
         and in a forked child (a child that went on with its parent's stream would repeat it).
 
-    Notes
-    -----
     Thread-safe, but not to be drawn from inside a signal handler. A fork may come at any time:
     the child forgets its parent's key, and the lock that another thread of the parent held. Copies
     are refused. About 5-9 GB/s on one core with AES instructions, faster than NumPy's PCG64.
@@ -301,14 +299,10 @@ def uniform_below(
     bounds: Each in 1..2^40.
     count: Number of draws, at least 0.
 
-    Notes
-    -----
     The method is multiply-high with rejection ([1]_, algorithm 5). Of the `R = 2^w` words, the `R
     mod bound` that would favor some results are drawn again, so the result is exactly uniform. `w`
     is 32 for bounds up to 2^31 and a bit mask with rejection above.
 
-    References
-    ----------
     .. [1] D. Lemire, "Fast random integer generation in an interval", ACM Transactions on Modeling
        and Computer Simulation, 2019. doi:10.1145/3230636
     """

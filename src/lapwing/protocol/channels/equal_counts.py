@@ -34,8 +34,6 @@ def equal_by_chance(tally: Any, number: int, channel: Channel | None = None) -> 
     channel: Channel of the tally, where the survey is known. Stored reports need none.
     returns: False where two of the tallies are equal with a probability below 1e-6.
 
-    Notes
-    -----
     **Accuracy.** With a channel the bound is proved for any values of the people, who may even
     answer the same each week. The outputs are split in two, each part again in two, and so on. How
     many of the reports in a part are in its left half is a sum of independent bits, given the
@@ -48,8 +46,6 @@ def equal_by_chance(tally: Any, number: int, channel: Channel | None = None) -> 
     largest probability that any distribution gives to these counts. Counts of bits are taken for
     sums of bits of half of the least variance that they show.
 
-    References
-    ----------
     .. [1] J.-B. Baillon, R. Cominetti, J. Vaisman, "A sharp uniform bound for the distribution of
        sums of Bernoulli trials", Combinatorics, Probability and Computing, 2016.
        doi:10.1017/S0963548315000127
@@ -126,8 +122,7 @@ def _of_sets(law: FixedSizeSubset, cells: int, reports: int) -> float:
         return 0.0
     apart = law.own * (m - 1) * (k - m) + (1 - law.own) * m * (k - 1 - m)
     one_of_two = min(
-        2 * apart / ((k - 1) * (k - 2)),
-        (law.own * (k - m) + (1 - law.own) * m) / (k - 1),
+        2 * apart / ((k - 1) * (k - 2)), (law.own * (k - m) + (1 - law.own) * m) / (k - 1)
     )
     mean = reports * one_of_two
     fewest = mean - math.sqrt(-2 * math.log(_RARE) * mean)  # Chernoff's bound

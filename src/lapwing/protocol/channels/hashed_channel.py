@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric, Operator
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Block, Channel, CountVector, ProductOfBits
@@ -228,8 +227,6 @@ class LinearChannel:
         values: How many values are looked at.
         expected_false: Number of them that may reach it on average, greater than 0.
 
-        Notes
-        -----
         The supports of a value that nobody holds are exactly Binomial(reports, outside), so the
         expected number is ``values * P(Binomial >= limit)``, also though they are dependent. The
         Gaussian distribution would admit 10% too many at 6.7 standard deviations.

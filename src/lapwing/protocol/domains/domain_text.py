@@ -22,8 +22,6 @@ OPEN_BINS = "bins not chosen"
 def domain_text(domain: Any, *, bins: str | None = None) -> str:
     """Return a domain in one line, with this text in place of an interval's number of bins.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> domain_text(Interval(0, 9, bins=3))
     'interval 0 to 9 (number), 3 bins (a, b]'

@@ -218,9 +218,7 @@ class Interval(Domain):
             )
         if self.scale == "log" and (low <= 0 or self.circular):
             raise DomainError(
-                "scale",
-                "log needs low > 0 and an interval that is not circular",
-                others=("low",),
+                "scale", "log needs low > 0 and an interval that is not circular", others=("low",)
             )
         check_list(self.atoms, name="atoms")
         atoms = {to_number(atom, unit=self.unit, name="atoms") for atom in self.atoms}

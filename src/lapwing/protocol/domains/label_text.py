@@ -91,8 +91,6 @@ def compared_text(text: str) -> str:
     another code point is compared as it is. So is one of more than 1,000 characters, or with more
     than 30 combining marks in a row: to normalize it could take long.
 
-    Examples
-    --------
     >>> compared_text("cafe\u0301") == compared_text("caf\u00e9") == "caf\u00e9"
     True
     """
@@ -107,8 +105,6 @@ def compared_text(text: str) -> str:
 def broken_rule(label: str) -> str | None:
     r"""Return what a declared label must do that this string does not, None for a legal one.
 
-    Examples
-    --------
     >>> broken_rule("tea"), broken_rule("tea\n")
     (None, 'contain no control character, line break or bidirectional override')
     """
@@ -128,8 +124,6 @@ def broken_rule(label: str) -> str | None:
 def place_of(text: str, listed: Sequence[str]) -> int | None:
     r"""Return the place of a string in a list, in whichever Unicode form, or None.
 
-    Examples
-    --------
     >>> place_of("cafe\u0301", ["tea", "caf\u00e9"])
     1
     """
@@ -169,8 +163,6 @@ def label_text(value: Any) -> str | None:
     value: A string or its bytes, a whole number, a date or a truth value, also of Arrow. A whole
         number may be a float or a decimal, within +-2^53.
 
-    Examples
-    --------
     >>> import datetime
     >>> [label_text(one) for one in ("a", 7, 7.0, True, datetime.date(2026, 1, 2), 7.5)]
     ['a', '7', '7', 'true', '2026-01-02', None]
@@ -204,8 +196,6 @@ def loose_text(text: str) -> str:
 
     Labels are never compared so. It says which values look like one.
 
-    Examples
-    --------
     >>> [loose_text(text) for text in ("02134", " North", "1.0", "0")]
     ['2134', 'north', '1', '0']
     """

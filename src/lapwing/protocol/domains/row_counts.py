@@ -68,8 +68,6 @@ class RowCounts:
     alike: Whether the label or segment of a row is not listed, and equals one that is but for zeros
         before it, case, spaces or ".0".
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.integers import Integers
     >>> counts = RowCounts(1000, absent=30, unreadable=20, outside=3, first=6, label="a.csv")
     >>> counts.text(Integers(0, 9))

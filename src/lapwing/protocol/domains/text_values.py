@@ -118,8 +118,6 @@ def check_marks(decimal: str | None, thousands: str | None) -> None:
 def number_in_text(text: str, *, unit: Unit, texts: Texts) -> float:
     """Return the number of a string in the domain's unit, or raise ValueError.
 
-    Examples
-    --------
     >>> number_in_text("1970-01-03", unit="date", texts="iso")
     2.0
     >>> number_in_text("2", unit="datetime", texts="days")

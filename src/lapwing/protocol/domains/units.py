@@ -336,13 +336,9 @@ def to_numbers(
     of the first.
     Raises ArgumentError when `texts` says days or seconds of plain numbers.
 
-    Notes
-    -----
     Numeric and datetime64 arrays, and lists of numbers and None, take O(n) in NumPy. Other Python
     objects take a loop, of about a microsecond each.
 
-    Examples
-    --------
     >>> to_numbers(["1970-01-02", "tomorrow"], unit="date", unreadable="missing").tolist()
     [1.0, nan]
     """
@@ -463,8 +459,6 @@ def _each(
 def to_text(number: float, *, unit: Unit) -> str:
     """Return a number of a domain as a person would write it.
 
-    Examples
-    --------
     >>> to_text(34_200, unit="time-of-day"), to_text(0, unit="date"), to_text(1234.5, unit="number")
     ('09:30:00', '1970-01-01', '1234.5')
     """

@@ -47,8 +47,6 @@ def joined(columns: Sequence[str], labels: Sequence[str | None]) -> str | None:
     Characters of a label that would be read as part of the form are percent-encoded. A column
     without a label is written without one. So rows of different labels stay different.
 
-    Examples
-    --------
     >>> joined(["country", "year"], ["PT", None])
     'country=PT/year='
     >>> joined(["a", "b"], ["x/b=y", "z"])
@@ -69,8 +67,6 @@ def label_in_columns(columns: Sequence[str], label: Label) -> list[Label]:
 
     Raises ArgumentError when it is not of these columns.
 
-    Examples
-    --------
     >>> label_in_columns(["a", "b"], "a=x%2Fb%3Dy/b=")
     ['x/b=y', None]
     """

@@ -182,11 +182,7 @@ def _batches(groups: Groups, schema: Any) -> Iterator[Any]:
 
 
 def _batch(
-    names: list[str | None],
-    rows: list[NDArray[Any]],
-    groups: Groups,
-    form: TallyForm,
-    schema: Any,
+    names: list[str | None], rows: list[NDArray[Any]], groups: Groups, form: TallyForm, schema: Any
 ) -> Any:
     pa = _pyarrow()
     split = zip(*(label_in_columns(groups.columns, name) for name in names), strict=True)

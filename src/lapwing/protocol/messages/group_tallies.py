@@ -45,12 +45,7 @@ from lapwing.protocol.messages.group_table import (
     table_of,
     write_table,
 )
-from lapwing.protocol.messages.group_tally import (
-    GroupCounter,
-    GroupTally,
-    Tallier,
-    TallyForm,
-)
+from lapwing.protocol.messages.group_tally import GroupCounter, GroupTally, Tallier, TallyForm
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, Tally
 
@@ -143,11 +138,7 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 
     @classmethod
     def of_groups(
-        cls,
-        groups: Mapping[Label, Tally],
-        *,
-        minimum: int = MINIMUM,
-        columns: Sequence[str] = (),
+        cls, groups: Mapping[Label, Tally], *, minimum: int = MINIMUM, columns: Sequence[str] = ()
     ) -> Self:
         """Return the tallies of groups, with the small groups together.
 
@@ -448,12 +439,7 @@ def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> GroupTally:
     different ones.
     Raises ReportError when a report cannot occur, with the position of the first one.
     """
-    names, numbers = coded_rows(labels, columns=columns_of(labels))
-    if numbers.size != len(reports):
-        raise ArgumentError(
-            f"every report needs a label, got {len(reports)} reports and {numbers.size} labels"
-        )
-    return _joint(tallier, reports, names, numbers, None)
+    return _joint(tallier, reports, *_coded(reports, labels), None)
 
 
 def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any) -> GroupTally:
@@ -468,15 +454,18 @@ def count_weighted(tallier: Tallier, reports: Reports, labels: Any, counts: Any)
     Raises TallyError when all counts add up to more than a tally holds.
     """
     weights = checked_counts(counts, len(reports))
-    names: list[Label] = [None]
-    numbers = np.zeros(len(reports), dtype=np.int64)
-    if labels is not None:
-        names, numbers = coded_rows(labels, columns=columns_of(labels))
-        if numbers.size != len(reports):
-            raise ArgumentError(
-                f"every report needs a label, got {len(reports)} reports and {numbers.size} labels"
-            )
-    return _joint(tallier, reports, names, numbers, weights)
+    one: tuple[list[Label], NDArray[np.int64]] = [None], np.zeros(len(reports), dtype=np.int64)
+    coded = one if labels is None else _coded(reports, labels)
+    return _joint(tallier, reports, *coded, weights)
+
+
+def _coded(reports: Reports, labels: Any) -> tuple[list[Label], NDArray[np.int64]]:
+    names, numbers = coded_rows(labels, columns=columns_of(labels))
+    if numbers.size != len(reports):
+        raise ArgumentError(
+            f"every report needs a label, got {len(reports)} reports and {numbers.size} labels"
+        )
+    return names, numbers
 
 
 def checked_counts(counts: Any, number: int | None = None) -> NDArray[np.int64]:

@@ -147,8 +147,6 @@ class GroupTally(Mapping[Label, Tally]):
         uint64.
     counts: Whole numbers, positive. None for stored reports.
 
-    Notes
-    -----
     **Cost.** Adding is lazy, as that of logs: parts of like size are merged, so many sums cost
     little more than one sort. Memory is that of the pairs of group and cell that occur.
     """
@@ -406,8 +404,6 @@ class CellsOfReports:
 
     width: Bytes of a report.
 
-    Notes
-    -----
     Any randomizer is asked what it makes of each report once. Of some reports, with numbers from 0,
     those are counted whose number has a bit. A count that adds up to 1 for some of the bits then
     spells the number of its report.
@@ -666,8 +662,6 @@ class GroupCounter:
 def weighted_tally(tallier: Tallier, records: Records, weights: Whole | None) -> Tally:
     """Return the tally of reports of which each was sent so many times.
 
-    Notes
-    -----
     A tally is linear. Reports whose number has a bit are counted once for each bit, and the counts
     are multiplied by the value of the bit.
     """

@@ -56,25 +56,6 @@ class SummedRelease(Summed):
 
     digests: Sequence[str]
 
-    def _check_digests(self, identifiers: Sequence[str]) -> None:
-        """Raise MismatchError unless the digests are of the releases with these identifiers."""
-        digests = self.digests if isinstance(self.digests, list | tuple) else [None]
-        texts = all(isinstance(each, str) and IDENTIFIER.fullmatch(each) for each in digests)
-        if not texts or len(set(digests)) < len(digests) or len(digests) > len(identifiers):
-            raise MismatchError(
-                "the digests must be 32 lowercase hex digits each, at most one for each release "
-                "of a sum, all different"
-            )
-        if len(identifiers) == 1:
-            sealed = self._digest(identifiers[0])
-            if digests and (self._few_numbers, *digests) != (True, sealed):
-                raise MismatchError(
-                    "the digest does not match the identifier and the numbers, so one of the "
-                    "three was edited. Use the file as it was released"
-                )
-            digests = (sealed,) if self._few_numbers else ()
-        object.__setattr__(self, "digests", tuple(digests))
-
     @abstractmethod
     def _drawn(self) -> Iterable[tuple[Noise, NDArray[np.int64]]]:
         """Return the numbers, and the noise in each."""
@@ -105,3 +86,23 @@ def digests_of_sum(one: SummedRelease, other: SummedRelease) -> tuple[str, ...]:
             "release. Its people would count twice. Add it once"
         )
     return (*ours, *theirs)
+
+
+def check_digests(release: SummedRelease, identifiers: Sequence[str]) -> None:
+    """Raise MismatchError unless the digests are of the releases with these identifiers."""
+    digests = release.digests if isinstance(release.digests, list | tuple) else [None]
+    texts = all(isinstance(each, str) and IDENTIFIER.fullmatch(each) for each in digests)
+    if not texts or len(set(digests)) < len(digests) or len(digests) > len(identifiers):
+        raise MismatchError(
+            "the digests must be 32 lowercase hex digits each, at most one for each release "
+            "of a sum, all different"
+        )
+    if len(identifiers) == 1:
+        sealed = release._digest(identifiers[0])
+        if digests and (release._few_numbers, *digests) != (True, sealed):
+            raise MismatchError(
+                "the digest does not match the identifier and the numbers, so one of the "
+                "three was edited. Use the file as it was released"
+            )
+        digests = (sealed,) if release._few_numbers else ()
+    object.__setattr__(release, "digests", tuple(digests))

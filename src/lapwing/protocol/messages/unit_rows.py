@@ -88,8 +88,6 @@ def unit_text(cell: Any) -> str | None:
     also None for an object that is no string, number, truth value, date, time, duration, UUID or
     bytes, or that cannot be read.
 
-    Examples
-    --------
     >>> [unit_text(cell) for cell in (7, 7.0, "7", "7.0", "07", 2.5, None, "")]
     ['7', '7', '7', '7', '07', '5/2', None, None]
     """
@@ -166,8 +164,6 @@ class UnitRows:
 
     source: Secure, but in tests and simulation.
 
-    Notes
-    -----
     **Privacy.** Each row draws a number of its own, and of each unit the rows with the least are
     kept. So the kept rows of one unit depend on no other unit. A unit that comes, goes or changes
     moves the counts by its own kept rows, at most `most` before and after. A row that names no unit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -11,11 +11,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from lapwing.declared import AtLeastOne
 from lapwing.linear.binary_field import BinaryField, binary_field
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
@@ -23,12 +21,10 @@ from lapwing.privacy.sampling.randomness import (
     scalar_below,
     uniform_below,
 )
-from lapwing.protocol.channels.channel import Block, Channel, FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain, domain_of
-from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Fault, check_symbol
-from lapwing.randomizers.categorical.subset_selection import optimal_size
-from lapwing.randomizers.two_level import CodeReports, NearAndFar
+from lapwing.randomizers.categorical.subset_selection import SetsOfOneSize
+from lapwing.randomizers.two_level import CodeReports
 
 Whole = NDArray[np.int64]
 
@@ -63,8 +59,6 @@ class AffineSets:
     def count(self, codes: Whole) -> Whole:
         """Return in how many of the sets with these codes each element is: int64 [2^k].
 
-        Notes
-        -----
         It takes O(codes * members) by listing the members, or O(4^k) for all sets at once. The
         cheaper one is taken.
         """
@@ -255,7 +249,7 @@ class AffineReports:
 
 
 @dataclass(frozen=True)
-class AffineSubsetSelection(NearAndFar[CountTally]):
+class AffineSubsetSelection(SetsOfOneSize):
     """Subset selection from affine sets, with reports of 2 or 3 bytes.
 
     Categories are elements of the finite field of q = 2^k elements, the smallest that contains
@@ -314,8 +308,6 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     """
 
     domain: Annotated[Domain, domain_of(most=MOST_CELLS)]
-    _: KW_ONLY
-    size: AtLeastOne | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -323,15 +315,7 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
             self, domain: Domain, epsilon: ExactNumber, *, size: int | None = None
         ) -> None: ...
 
-    _threshold_name: ClassVar[str] = "own"
     name: ClassVar[str] = "affine-subset-selection"
-    _in_javascript: ClassVar[bool] = True
-    decoder: ClassVar[str] = "mixture-prior"
-
-    def _settle(self) -> None:
-        """Check the size against the elements."""
-        if self.size is not None:
-            check_whole("size", self.size, low=1, high=self._elements - 1)
 
     @cached_property
     def _bits(self) -> int:
@@ -343,38 +327,9 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
         """q: elements of the field, of which the first are the symbols."""
         return 1 << self._bits
 
-    @cached_property
-    def _members(self) -> int:
-        """Elements in a set."""
-        return optimal_size(self._elements, self.epsilon) if self.size is None else self.size
-
-    @property
-    def _near(self) -> int:
-        """Sets that hold a given symbol, in units of which all others are `far`."""
-        return self._members
-
-    @cached_property
-    def _far(self) -> int:
-        """Sets that do not hold it."""
-        return self._elements - self._members
-
     @property
     def _sizes(self) -> dict[str, Any]:
-        return {
-            "points": self.domain.size,
-            "elements": self._elements,
-            "members": self._members,
-        }
-
-    @property
-    def total_variation(self) -> Fraction:
-        """Total variation distance between the reports of any two values, in [0, 1].
-
-        It is the difference between two probabilities: that a set contains the first value but not
-        the second, under either value.
-        """
-        own = Fraction(self._threshold, WORD)
-        return (own * self._far - (1 - own) * self._members) / (self._elements - 1)
+        return {"points": self.domain.size, "elements": self._elements, "members": self._members}
 
     @cached_property
     def _family(self) -> AffineSets:
@@ -384,20 +339,6 @@ class AffineSubsetSelection(NearAndFar[CountTally]):
     @cached_property
     def _layout(self) -> AffineReports:
         return AffineReports(self.domain.size, self._family)
-
-    @cached_property
-    def channel(self) -> Channel:
-        """Distribution of a report for each value: one block of subsets of fixed size.
-
-        The sets consist of field elements, and only those that are categories are counted.
-        """
-        own = float(Fraction(self._threshold, WORD))
-        other = (self._members - own) / (self._elements - 1)
-        operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
-        law = FixedSizeSubset(
-            symbols=self._elements, members=self._members, own=own, draw=self._draw
-        )
-        return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
 
     def _draw(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         # Uniform over all sets with the chance of a far one for each, else over the near ones.

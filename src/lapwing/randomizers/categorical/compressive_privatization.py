@@ -125,21 +125,15 @@ def recommended_outputs(symbols: int, sparsity: int, epsilon: Fraction | float) 
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Number of outputs, at most k.
 
-    Notes
-    -----
     It is ``4 s ln(k / s)``, and at least ``8 (e^epsilon + 1)``. With the latter a high-probability
     output set has 8 outputs, so two of them seldom agree. The theorems 3.6 and 4.3 of [1]_ give
     only the orders, ``s log(k / s)`` and ``e^epsilon log k``. The constants are measured in
     `benchmarks/accuracy`. The term for the balance of random columns is not needed, because columns
     are balanced by construction.
 
-    References
-    ----------
     .. [1] Z. Xiong, Z. Huang, X. Mao, J. Wang, S. Ying, "Compressive privatization: sparse
        distribution estimation under locally differential privacy", 2021. arXiv:2012.02081v1.
 
-    Examples
-    --------
     >>> recommended_outputs(10_000, 25, 0.5)
     600
     """
@@ -151,8 +145,6 @@ def recommended_outputs(symbols: int, sparsity: int, epsilon: Fraction | float) 
 def best_weight(outputs: int, epsilon: Fraction | float) -> int:
     """Return the size of balanced high-probability output sets that gives the least variance.
 
-    Notes
-    -----
     With density a and ``E = e^epsilon - 1``, a share near 0 has variance
     ``(1 + a E)^2 / (a (1 - a) E^2 n)``. It is least at ``a = 1 / (e^epsilon + 1)``. The paper's
     density of 1/2 costs 6% at epsilon 0.5 and 27% at 1. Its ``e^-epsilon`` for medium privacy
@@ -188,8 +180,6 @@ def published(sizes: Iterable[int], outputs: int, odds: Fraction) -> Thresholds:
 def scaled_odds(sizes: Iterable[int], outputs: int, bound: Fraction) -> Fraction:
     """Return the largest odds with which equation 2 keeps the privacy guarantee.
 
-    Notes
-    -----
     Let n and N be the smallest and the largest size. The worst-case ratio of equation 2 is then at
     most ``r (N r + m - N) / (n r + m - n)``, which grows with r. It equals the bound at the
     positive root of ``N r^2 + (m - N - bound n) r - bound (m - n) = 0``, taken from below.
@@ -207,8 +197,6 @@ def banded(sizes: NDArray[np.int64], outputs: int, bound: Fraction) -> Threshold
     outputs: Number of outputs.
     bound: Largest ratio of two probabilities.
 
-    Notes
-    -----
     L is what a set of the mean size would give. A value with a smaller set has its likely outputs
     at the top of the range, and spreads the rest over the others. A value with a larger set has its
     other outputs at the bottom. Rounding goes inwards, so the ratio of any two probabilities is at
@@ -247,8 +235,6 @@ def worst_ratio(packed: NDArray[np.uint8], outputs: int, thresholds: Thresholds)
     outputs: Number of outputs.
     thresholds: Threshold T for each size of sets.
 
-    Notes
-    -----
     For every output the likeliest value is found among the sizes whose sets hold it. The least
     likely value is found among those whose sets do not. This takes O(values outputs / 8).
     """

@@ -27,8 +27,6 @@ def least_variance_blocks(symbols: int, epsilon: Fraction | float) -> int:
     symbols: Number k of bins or categories, at least 2.
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
 
-    Notes
-    -----
     Take B blocks that are equally popular. A share near zero then has variance
     ``(2 B + e^epsilon - 1)^2 / (B (e^epsilon - 1)^2)`` for one report. One block is best up to
     epsilon = 1.343. The rule of :func:`published_blocks` takes two from epsilon = 0.69 on.
@@ -48,13 +46,9 @@ def published_blocks(symbols: int, epsilon: Fraction | float) -> int:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Number of blocks, a power of two.
 
-    Notes
-    -----
     Section 5 of [1]_ takes ``2^(ceil(log2 min(e^epsilon, 2 k)) - 1)`` blocks. Here there are never
     more blocks than categories, which the rule gives where k is no power of two.
 
-    References
-    ----------
     .. [1] J. Acharya, Z. Sun, H. Zhang, "Hadamard response: estimating distributions privately,
        efficiently, and with little communication", AISTATS, 2019.
     """
@@ -70,8 +64,6 @@ def spread_in_halves(people: NDArray[np.int64], rng: np.random.Generator) -> NDA
     rng: Source of random numbers. It is for simulation only.
     returns: Number of draws of each row, int64 [rows].
 
-    Notes
-    -----
     It is a fast Walsh-Hadamard transform on people instead of numbers. The bits of the rows are
     drawn from the highest down. A person whose column has further ones below may draw a 0 or a 1,
     and owes the sign to the bits below. The bit at the lowest one of a column is what the sign

@@ -44,8 +44,6 @@ def block_deviation(fraction: float, epsilon: Fraction | float) -> float:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Standard deviation for one report, greater than 0.
 
-    Notes
-    -----
     It is ``(1 + a E) / (E sqrt(a (1 - a)))`` with ``E = e^epsilon - 1``. It is least at
     ``a = 1 / (e^epsilon + 1)``, where it is ``2 e^(epsilon / 2) / E``.
     """

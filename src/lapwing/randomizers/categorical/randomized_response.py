@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.domains.domain import Domain

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.privacy.exact_numbers import (
     ExactNumber,
     check_whole,
@@ -34,11 +34,7 @@ from lapwing.protocol.channels.channel import Block, Channel, ProductOfBits
 from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import (
-    Randomizer,
-    check_symbol,
-    local_guarantee,
-)
+from lapwing.protocol.randomizer import Randomizer, check_symbol, local_guarantee
 from lapwing.randomizers.bit_reports import BitReports, write_bits
 
 LARGEST_REPORT = 2**24

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
 from lapwing.protocol.channels.channel import Block, Channel, FixedSizeSubset
@@ -34,14 +34,10 @@ def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Categories in a set, in 1..k-1.
 
-    Notes
-    -----
     Let A be the probability that a set holds the true category, and q that of another one. Then the
     variance is ``q (1 - q) / (A - q)^2`` for one report. The best size is one of the two whole
     numbers next to ``k / (e^epsilon + 1)`` [1]_, [2]_.
 
-    References
-    ----------
     .. [1] M. Ye, A. Barg, "Optimal schemes for discrete distribution estimation under locally
        differential privacy", IEEE Transactions on Information Theory 64(8), 2018.
        doi:10.1109/TIT.2018.2809790
@@ -62,7 +58,74 @@ def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
 
 
 @dataclass(frozen=True)
-class SubsetSelection(NearAndFar[CountTally]):
+class SetsOfOneSize(NearAndFar[CountTally]):
+    """Base class of randomizers whose report is a set of elements, the first of them the symbols.
+
+    size: Elements in a set. Default: :func:`optimal_size`.
+    """
+
+    _: KW_ONLY
+    size: AtLeastOne | None = None
+
+    _threshold_name: ClassVar[str] = "own"
+    _in_javascript: ClassVar[bool] = True
+    decoder: ClassVar[str] = "mixture-prior"
+
+    def _settle(self) -> None:
+        """Check the size against the elements."""
+        if self.size is not None:
+            check_whole("size", self.size, low=1, high=self._elements - 1)
+
+    @cached_property
+    def _elements(self) -> int:
+        """Elements of which a set may consist."""
+        return self.domain.size
+
+    @cached_property
+    def _members(self) -> int:
+        """Elements in a set."""
+        return optimal_size(self._elements, self.epsilon) if self.size is None else self.size
+
+    @property
+    def _near(self) -> int:
+        """Sets that hold a given symbol, in units of which all others are `far`."""
+        return self._members
+
+    @cached_property
+    def _far(self) -> int:
+        """Sets that do not hold it."""
+        return self._elements - self._members
+
+    @property
+    def total_variation(self) -> Fraction:
+        """Total variation distance between the reports of any two values, in [0, 1].
+
+        It is the difference between two probabilities: that a set contains the first value but not
+        the second, under either value.
+        """
+        own = Fraction(self._threshold, WORD)
+        return (own * self._far - (1 - own) * self._members) / (self._elements - 1)
+
+    _draw: ClassVar[Any] = None
+    """An exact sampler of the counts of sets, where the sets are not uniform."""
+
+    @cached_property
+    def channel(self) -> Channel:
+        """Distribution of a report for each value: one block of subsets of fixed size.
+
+        Of the elements in a set, only those that are categories are counted.
+        """
+        own = float(Fraction(self._threshold, WORD))
+        other = (self._members - own) / (self._elements - 1)
+        operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
+        law = FixedSizeSubset(
+            symbols=self._elements, members=self._members, own=own, draw=self._draw
+        )
+        return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
+
+
+@dataclass(frozen=True)
+class SubsetSelection(SetsOfOneSize):
     """Subset selection (Ye and Barg, 2018).
 
     A report is a random set of `size` of the k categories. It contains the true category more
@@ -120,8 +183,6 @@ class SubsetSelection(NearAndFar[CountTally]):
     """
 
     domain: Annotated[Domain, domain_of(most=LARGEST_REPORT)]
-    _: KW_ONLY
-    size: AtLeastOne | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -129,58 +190,15 @@ class SubsetSelection(NearAndFar[CountTally]):
             self, domain: Domain, epsilon: ExactNumber, *, size: int | None = None
         ) -> None: ...
 
-    _threshold_name: ClassVar[str] = "own"
     name: ClassVar[str] = "subset-selection"
-    _in_javascript: ClassVar[bool] = True
-    decoder: ClassVar[str] = "mixture-prior"
-
-    def _settle(self) -> None:
-        """Check the size against the domain."""
-        if self.size is not None:
-            check_whole("size", self.size, low=1, high=self.domain.size - 1)
-
-    @cached_property
-    def _members(self) -> int:
-        """Symbols in a set."""
-        return optimal_size(self.domain.size, self.epsilon) if self.size is None else self.size
-
-    @property
-    def _near(self) -> int:
-        """Sets that hold a given symbol, in units of which all others are `far`."""
-        return self._members
-
-    @cached_property
-    def _far(self) -> int:
-        """Sets that do not hold it."""
-        return self.domain.size - self._members
 
     @property
     def _sizes(self) -> dict[str, Any]:
         return {"bits": self.domain.size, "members": self._members}
 
-    @property
-    def total_variation(self) -> Fraction:
-        """Total variation distance between the reports of any two values, in [0, 1].
-
-        It is the difference between two probabilities: that a set contains the first value but not
-        the second, under either value.
-        """
-        own = Fraction(self._threshold, WORD)
-        others = self.domain.size - 1
-        return (own * (self.domain.size - self._members) - (1 - own) * self._members) / others
-
     @cached_property
     def _layout(self) -> BitReports:
         return BitReports(self.domain.size, self._members)
-
-    @cached_property
-    def channel(self) -> Channel:
-        """Distribution of a report for each value: one block of subsets of fixed size."""
-        own = float(Fraction(self._threshold, WORD))
-        other = (self._members - own) / (self.domain.size - 1)
-        operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
-        law = FixedSizeSubset(symbols=self.domain.size, members=self._members, own=own)
-        return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
 
     def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
         items, members = self._points, self._members

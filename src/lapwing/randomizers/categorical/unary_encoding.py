@@ -12,12 +12,8 @@ from numpy.typing import NDArray
 
 from lapwing.errors import PrivacyError
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.privacy.exact_numbers import (
-    ExactNumber,
-    exponential_bounds,
-    square_root_below,
-)
+from lapwing.linear.operators.operator import CompoundSymmetric
+from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds, square_root_below
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
 from lapwing.protocol.channels.channel import Block, Channel, ProductOfBits

@@ -134,8 +134,6 @@ def default_boxes(domain: Product, epsilon: float, *, users: int | None = None) 
 
     Raises ArgumentError when both axes are labels: then every randomizer of labels does.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.integers import Integers
     >>> pairs = Product(x=Integers(0, 63), y=Integers(0, 63))
     >>> default_boxes(pairs, 1)[:2]

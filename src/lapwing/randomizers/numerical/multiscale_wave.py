@@ -20,9 +20,7 @@ from lapwing.protocol.domains.domain import Domain, domain_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.randomizers.categorical.affine_subset_selection import (
-    MOST_CELLS,
-)
+from lapwing.randomizers.categorical.affine_subset_selection import MOST_CELLS
 from lapwing.randomizers.categorical.own_cells import (
     BITS,
     check_in_domain,
@@ -97,13 +95,9 @@ def default_mixture(epsilon: float) -> tuple[Wave, ...]:
     epsilon: Privacy parameter of one report, in (0, 24], in nats.
     returns: Mixture components, as :class:`MultiscaleWave` takes them.
 
-    Notes
-    -----
     Multiples are rounded to 0.001 and shares to 0.0001. So machines whose logarithms differ in the
     last digit agree on the components.
 
-    Examples
-    --------
     >>> default_mixture(1)
     (('wave', 0.35, 0.17), ('wave', 0.7, 0.57), ('subset', 16, 0.08), ('subset', 256, 0.18))
     """

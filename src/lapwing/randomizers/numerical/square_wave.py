@@ -34,8 +34,6 @@ def mutual_information_width(epsilon: Fraction | float, *, circular: bool = Fals
     returns: Half-width in (0, 1/2), as a part of the domain's length. As epsilon tends to 0 it
         tends to 1/2 on the interval, and to 1/4 on the circle.
 
-    Notes
-    -----
     On the interval ``b = (e e^e - e^e + 1) / (2 e^e (e^e - 1 - e))`` with e = epsilon [1]_, section
     5.3. Both differences cancel for small e, so their power series are summed instead. The terms
     ``(k - 1) e^k / k!`` and ``e^k / k!`` for k >= 2 are positive, so nothing cancels for any e.
@@ -44,13 +42,9 @@ def mutual_information_width(epsilon: Fraction | float, *, circular: bool = Fals
     ``2 b = (e e^e - e^e + 1) / (e^e - 1)^2``. This is our own derivation: set the derivative of
     ``2 b e e^e / (1 + 2 b (e^e - 1)) - log(1 + 2 b (e^e - 1))`` to zero.
 
-    References
-    ----------
     .. [1] Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, "Estimating numerical
        distributions under local differential privacy", SIGMOD, 2020. doi:10.1145/3318464.3389700
 
-    Examples
-    --------
     >>> [round(mutual_information_width(e), 4) for e in (0.5, 1, 2, 4)]
     [0.3582, 0.2561, 0.1293, 0.0304]
     >>> round(mutual_information_width(1e-9), 6)

@@ -67,8 +67,6 @@ STATES = {
 def look_in_words(look: Mapping[str, Any]) -> str:
     """Return as of when a result is, and when there will be a later one.
 
-    Examples
-    --------
     >>> look = {"reports": 2000, "final": False, "hour": "2027-01-15T08:00:00Z"}
     >>> for sentence in look_in_words({**look, "next": "when it has closed"}).split(". "):
     ...     print(sentence)
@@ -99,8 +97,6 @@ def look_in_words(look: Mapping[str, Any]) -> str:
 def asked_in_words(survey: Survey) -> str:
     """Return what people are asked for.
 
-    Examples
-    --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> wave = SquareWave(Interval(0, 100, bins=256), epsilon=1)
@@ -267,8 +263,5 @@ def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str,
         else:
             step = 10 ** max(len(str(needed)) - 3, 0)
             needed = -(-needed // step) * step  # three digits, and enough
-            found |= {
-                "needed": count_text(needed),
-                "more": count_text(max(needed - reports, 0)),
-            }
+            found |= {"needed": count_text(needed), "more": count_text(max(needed - reports, 0))}
     return found

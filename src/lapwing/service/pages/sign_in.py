@@ -36,8 +36,6 @@ def _sign_in_page(to: str, *, wrong: bool = False) -> Response:
 def safe_address(text: str) -> str:
     """Return an address of this collector. Its first page of anything else.
 
-    Examples
-    --------
     >>> safe_address("/surveys/a?epoch=b"), safe_address("//elsewhere.example")
     ('/surveys/a?epoch=b', '/')
     """

@@ -85,11 +85,7 @@ class Wish:
         if isinstance(domain, Product):
             asked = pair_asks(domain, self.condition, self.low, self.high) if ranged else ()
             return pair_question(
-                kept,
-                self.epoch,
-                segment=self.segment or None,
-                level=float(self.level),
-                asks=asked,
+                kept, self.epoch, segment=self.segment or None, level=float(self.level), asks=asked
             )
         asks = ranged and (self.low or self.high)
         return Question(

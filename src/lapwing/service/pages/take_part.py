@@ -114,10 +114,6 @@ def input_of(domain: Domain) -> dict[str, Any]:
                 {"value": str(number), "label": str(label)} for number, label in enumerate(labels)
             ]
             kind = "buttons" if len(labels) <= MOST_BUTTONS else "list"
-            return {
-                "kind": kind,
-                "choices": choices,
-                "missing": missing,
-            }
+            return {"kind": kind, "choices": choices, "missing": missing}
         case _:
             return {"kind": "text", "missing": missing}

@@ -44,8 +44,6 @@ def next_look(
     least: More reports that a segment needs, at least `minimum`. None: the survey has no segments.
     last: Whether the epoch has closed, so that nothing is gained by waiting for a better look.
 
-    Notes
-    -----
     **Rule.** A look needs `minimum` more reports than the last one. If some segment has 1 to
     `least` - 1 more reports, a look before the last one also needs as many new reports as there
     were. It shows a segment that has `least` more reports, and one that the last look showed and
@@ -71,8 +69,6 @@ def next_look(
     hidden ones have the `minimum` more reports of the whole. `tests/service/test_looks.py` checks
     all sequences of looks at small epochs.
 
-    Examples
-    --------
     >>> first = next_look({}, {"north": 5, "south": 4, "other": 0}, minimum=3, least=3)
     >>> sorted(first)
     ['north', 'south']
@@ -112,8 +108,6 @@ def rests(epoch: StoredEpoch, now: float, *, answers: str) -> bool:
     now: Seconds since 1970.
     answers: As `Survey.answers`.
 
-    Notes
-    -----
     The final results leave out the reports since the last look if these are fewer than the minimum.
     To avoid this, the last look is never in the last tenth of the planned time, and never in the
     grace period.
@@ -146,8 +140,6 @@ def final_look(
     epoch: Its number.
     before, counts, minimum, least: As of :func:`next_look`.
 
-    Notes
-    -----
     The reports since the last look are left out permanently if they are fewer than the minimum.
     Otherwise the final results minus that look would be these few.
     """

@@ -13,13 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import get_args
 
-from lapwing.errors import (
-    ArgumentError,
-    FormatError,
-    LapwingError,
-    NotStoredError,
-    StoreError,
-)
+from lapwing.errors import ArgumentError, FormatError, LapwingError, NotStoredError, StoreError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.service.storage.counting import Counting, Row, fold_group
@@ -136,8 +130,6 @@ class Store:
     driver: An open database whose tables are of the newest version. It is closed where the store
         cannot be made.
 
-    Notes
-    -----
     Every method may be called from any thread. Writes wait for their turn. When a method returns,
     its work is on disk. A missing survey or epoch raises NotStoredError, a full disk
     StoreFullError, and any other database failure StoreError. Then nothing of the call is stored.

@@ -47,8 +47,6 @@ class Writer:
     most_waiting, most_waiting_bytes: Uploads, and bytes of reports, that may wait. More are refused
         at once.
 
-    Notes
-    -----
     An upload that is answered is on disk. One whose caller went away is stored all the same.
     """
 
