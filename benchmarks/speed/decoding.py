@@ -17,8 +17,8 @@ from benchmarks import datasets
 from benchmarks.markdown import figure, seconds, table, timed
 from benchmarks.summaries import ratio_of_pairs
 from benchmarks.timing import Times, alternate
+from lapwing.decoders.decoder import Neighbors
 from lapwing.decoders.likelihood.expectation_maximization import LIMIT, iterate, likelihood_rows
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 
 Vector = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lapwing import Distribution, ExpectationMaximization, registry
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
+from lapwing.decoders.decoder import Neighbors
 from lapwing.distances import l1
 from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.operator import dense

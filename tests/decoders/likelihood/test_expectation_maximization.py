@@ -18,9 +18,9 @@ from lapwing import (
     RandomizedResponse,
     SquareWave,
 )
+from lapwing.decoders.decoder import smoother
 from lapwing.decoders.likelihood import expectation_maximization
 from lapwing.decoders.likelihood.expectation_maximization import iterate
-from lapwing.decoders.likelihood.neighbor_smoothing import smoother
 from lapwing.errors import ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.operators.operator import dense
 from lapwing.planning.simulation import simulate

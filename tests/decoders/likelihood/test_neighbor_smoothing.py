@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, Integers, Interval
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors, smoother
+from lapwing.decoders.decoder import Neighbors, smoother
 from lapwing.errors import UnsupportedChannelError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.product import Product

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 from lapwing import ExpectationMaximization, Interval, SquareWave
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
+from lapwing.decoders.decoder import Neighbors
 from lapwing.errors import ConvergenceWarning
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.baselines import PenalizedLikelihood

@@ -32,7 +32,7 @@ from lapwing.decoders.logs.exhaustive_scan import (
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.protocol.channels.hashed_channel import LinearChannel
-from lapwing.protocol.messages.group_tallies import GroupTallies
+from lapwing.protocol.messages.group_tallies import GroupTallies, fingerprint_of
 from lapwing.protocol.messages.tally import Kind, Tally, TallyLog
 from lapwing.registry import DECODERS
 from lapwing.results.answer_documents import AnswerRequest
@@ -211,7 +211,7 @@ def decode(
         decoder = decoding.build_decoder(survey, tally, out, output=output)
         result: Any = survey.decode(tally, decoder=decoder)
         if segment is not None:  # a comparison must know that nobody is in two segments
-            of = GroupTallies.load(files[-1])._fingerprint()
+            of = fingerprint_of(GroupTallies.load(files[-1]))
             provenance = {**result.provenance, "segment": segment, "segments_of": of}
             result = replace(result, provenance=provenance)
         head = {"survey": survey.name, "fingerprint": survey.fingerprint}

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
+from lapwing.decoders.decoder import Neighbors
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator, dense

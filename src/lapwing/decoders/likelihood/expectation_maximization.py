@@ -13,8 +13,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from lapwing.declared import AtLeastOne, Declared, From, Positive, Whole
-from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
-from lapwing.decoders.likelihood.neighbor_smoothing import smoother
+from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, smoother
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError

@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.declared import AtLeastOne, Declared, Positive
-from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
+from lapwing.decoders.decoder import Decoder, Neighbors, decoder_document, distribution_of
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.docstrings import inherits
 from lapwing.errors import ConvergenceWarning

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne, Declared, From, Positive, Whole
-from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
-from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
+from lapwing.decoders.decoder import Decoder, Neighbors, decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning

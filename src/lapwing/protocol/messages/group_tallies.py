@@ -366,16 +366,6 @@ class GroupTallies(Stored, Mapping[str, Tally]):
         for name, tally in self.segments.items():
             yield {"name": name, "tally": tally.to_document()}
 
-    def _fingerprint(self) -> str:
-        """Return the fingerprint of the JSON form, of which one segment is made at a time."""
-        # Of the keys, only "version" comes after "segments", so its list is the last empty one.
-        before, _, after = canonical(self._frame()).rpartition(b"[]")
-        digest = sha256(before + b"[")
-        for number, entry in enumerate(self._entries()):
-            digest.update(b"," * (number > 0) + canonical(entry))
-        digest.update(b"]" + after)
-        return digest.hexdigest()
-
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tallies that :meth:`to_document` wrote.
@@ -425,6 +415,17 @@ class GroupTallies(Stored, Mapping[str, Tally]):
 def is_table(path: Path) -> bool:
     """Return whether a file of tallies is a table, by the ending of its name."""
     return path.name.lower().endswith(PARQUET)
+
+
+def fingerprint_of(tallies: GroupTallies) -> str:
+    """Return the fingerprint of the JSON form, of which one segment is made at a time."""
+    # Of the keys, only "version" comes after "segments", so its list is the last empty one.
+    before, _, after = canonical(tallies._frame()).rpartition(b"[]")
+    digest = sha256(before + b"[")
+    for number, entry in enumerate(tallies._entries()):
+        digest.update(b"," * (number > 0) + canonical(entry))
+    digest.update(b"]" + after)
+    return digest.hexdigest()
 
 
 def count_groups(tallier: Tallier, reports: Reports, labels: Any) -> GroupTally:
