@@ -61,7 +61,7 @@ bench: .venv/.installed-test  ## speed, accuracy and the papers' figures
 # Warnings are errors. The network is needed for installing only.
 docs: .venv/.installed-docs  ## build the documentation site in build/site
 	$(BIN)/python docs/generate.py
-	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -b html docs build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -d build/doctrees -b html docs build/site
 	@echo "open build/site/index.html, or make docs-serve"
 
 docs-serve: docs  ## show the site at http://127.0.0.1:8001
@@ -70,7 +70,7 @@ docs-serve: docs  ## show the site at http://127.0.0.1:8001
 # -E reads every page anew: Sphinx repeats no warning of a page that did not change.
 docs-check: .venv/.installed-docs .venv/.installed-test  ## fail if a generated page is out of date, or the site has a fault
 	$(BIN)/python docs/generate.py --check
-	$(BIN)/python -m sphinx -q -E -W --keep-going -d build/doctrees -b html docs build/site
+	$(BIN)/python -m sphinx -q -E -W --keep-going -j auto -d build/doctrees -b html docs build/site
 	$(BIN)/python docs/check_site.py
 
 pictures: .venv/.installed-test  ## draw the pictures of the documentation (needs Chromium)

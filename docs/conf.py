@@ -185,6 +185,8 @@ def describe(
 
 def setup(app: Sphinx) -> None:
     """Register the role of files, describe pages, and leave out what is no method."""
+    # It copies a folder of scripts and reads no page, so pages may be read side by side.
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.add_role("source", source_role)
     app.connect("autodoc-skip-member", skip_defaults)
     app.connect("html-page-context", describe)

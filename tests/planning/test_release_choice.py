@@ -97,9 +97,7 @@ def test_a_delta_never_makes_it_worse(bins, expected):
 
 @pytest.mark.parametrize("promise", [PURE, MOVED, NOISY], ids=["pure", "delta", "noisy"])
 def test_there_is_no_cliff_between_neighboring_numbers_of_bins(promise):
-    around = (64, 90, 91, 100, 128, 181, 256, 362, 512, 1024, 1448, 2047, 2048, 2049, 2896)
-    around += (4095, 4096, 8192, 16383)
-    for bins in around:
+    for bins in (64, 90, 181, 256, 512, 1024, 1448, 2047, 2048, 4095, 4096, 16383):
         one, more = least(bins, promise, 100_000), least(bins + 1, promise, 100_000)
         assert 1 / 1.15 < more / one < 1.15, bins
 
