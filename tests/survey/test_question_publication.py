@@ -501,12 +501,55 @@ def test_quantiles_of_curves_are_added():
         _ = one.release + other.release
 
 
+@pytest.mark.parametrize("asked", ["mean", "share at-most 22", "histogram edges 0 7 100", "curve"])
+@pytest.mark.parametrize("closed", ["left", "right"])
+def test_whole_numbers_are_answered_between_the_edges_of_bins(asked, closed):
+    """The steps of a mean and the edges that are asked lie between whole numbers."""
+    values = np.random.default_rng(1).poisson(20, 400)
+    domain = lw.Interval(0, 100, bins=20, whole=True, closed=closed)
+    asked = asked.replace("at-most", "below") if closed == "left" else asked
+    made = published(values=values, domain=domain, questions=[asked, "quantile 0.25 0.75"])
+    found = made.answer("quantile 0.25 0.75").value
+    assert np.abs(found - np.quantile(values, [0.25, 0.75])).max() < 5
+    if asked != "curve":
+        exact = {"mean": values.mean(), "share below 22": (values < 22).mean()}
+        exact["share at-most 22"] = (values <= 22).mean()
+        answer = made.answer(asked)
+        truth = exact.get(asked, (values < 7 if closed == "left" else values <= 7).mean())
+        low, high = np.ravel(answer.low)[0], np.ravel(answer.high)[0]
+        assert low - 0.02 * (1 + truth) <= truth <= high + 0.02 * (1 + truth)
+
+
+def test_a_mean_beside_a_curve_has_an_interval_about_the_population():
+    made = published(questions=["mean", "curve"])
+    people, population = (made.answer("mean", target=each) for each in ("empirical", "population"))
+    assert population.high - population.low > people.high - people.low
+    assert population.target == "population"
+
+
+def test_an_answer_by_segment_says_which_segments_there_are():
+    with lw.testing.reproducible(1):
+        made = lw.release(
+            VALUES,
+            BINNED,
+            epsilon=1,
+            neighbors="replace-one",
+            questions=["mean", "curve"],
+            by=np.repeat(["a", "b", "b"], 1000),
+            segments=["a", "b"],
+        )
+    assert made.answer("quantile 0.5", segment="b").value > 0
+    with pytest.raises(ArgumentError, match="segment must be one of a, b"):
+        made.answer("quantile 0.5", segment="c")
+
+
 def test_what_a_curve_answers_is_checked_when_it_is_loaded():
     document = published(questions=["quantile 0.25 0.75"]).release.to_document()
     assert document["from_curve"] == [{"question": "quantile", "probabilities": [0.25, 0.75]}]
     without = {key: value for key, value in document.items() if key != "curve"}
     mean = document | {"from_curve": [{"question": "mean"}]}
-    for wrong in (without, mean, document | {"from_curve": []}):
+    twice = document | {"from_curve": 2 * document["from_curve"]}
+    for wrong in (without, mean, twice, document | {"from_curve": []}):
         with pytest.raises(FormatError):
             QuestionRelease.from_document(wrong)
 

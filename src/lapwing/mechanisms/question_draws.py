@@ -29,7 +29,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
-from lapwing.questions import Curve, Quantile, Question
+from lapwing.questions import Curve, Quantile, Question, read
 from lapwing.results.asked_numbers import (
     SEGMENT_STEPS,
     STEPS,
@@ -71,9 +71,9 @@ def budget_shares(
         each = {one: (1 - curve) / len(others) for one in others}
         return each | ({Curve(): curve} if curve else {})
     if isinstance(shares, Mapping):
-        by_text = {str(one): number for one, number in shares.items()}
+        by_text = {str(read(one)): number for one, number in shares.items()}
         if by_text.keys() != {*map(str, questions)}:
-            raise ArgumentError("shares", "must name each question once, exactly as it is asked")
+            raise ArgumentError("shares", "must name each question that is asked, once")
         shares = [by_text[str(one)] for one in questions]
     if not isinstance(shares, Sequence) or len(shares) != len(questions):
         raise ArgumentError(
@@ -94,7 +94,7 @@ def by_curve(
     nearer by a draw. Two and more are nearer by the curve with all of their budget, and so is one
     next to a curve that is asked. With shares, each question has what it is given.
 
-    segmented: A curve by segment has too few bins, so draws answer there.
+    segmented: By segment, quantiles are drawn, because nothing else was measured.
     """
     quantiles = [one for one in questions if isinstance(one, Quantile)]
     several = sum(len(one.probabilities) for one in quantiles) > 1 or Curve() in questions
@@ -164,6 +164,7 @@ class QuestionDraws:
         counted = counted or self.counted
         if counted not in (self.counted, self.domain):
             raise MismatchError("the exact counts have another domain")
+        symbols_in(within(counted), within(self.domain))
         nobody = np.zeros(within(counted).size, dtype=np.int64)
         for numbers, _, noise in self.numbers:
             if isinstance(numbers.question, Quantile):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -253,7 +253,8 @@ def symbols_in(counted: Domain, domain: Domain) -> Counts:
     """Return the bin of a domain that holds each bin of a finer one: int64 [counted.size]."""
     if counted == domain:
         return np.arange(domain.size)
-    places = domain.index(counted.left / 2 + counted.right / 2).astype(np.int64)
+    fractions = replace(domain, whole=False) if getattr(domain, "whole", False) else domain
+    places = fractions.index(counted.left / 2 + counted.right / 2).astype(np.int64)
     for name in ("below_index", "above_index", "missing_index"):
         ours, theirs = getattr(counted, name), getattr(domain, name)
         if ours is not None and theirs is not None:

@@ -74,8 +74,8 @@ def answer_released(
     ):
         raise ArgumentError(
             "target",
-            "must be 'empirical' for a mean, for quantiles and for several rows per person. Such "
-            "a release does not show the sampling error. Ask for the curve, and use "
+            "must be 'empirical' for a mean, for drawn quantiles and for several rows per person. "
+            "Such a release does not show the sampling error. Ask for the curve, and use "
             "made.distribution.answer(...)",
         )
     check_level(level)

@@ -21,11 +21,11 @@ from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.domains.units import to_number
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
-from lapwing.questions import Curve, Quantile, Question, read, read_questions
+from lapwing.questions import Curve, Mean, Quantile, Question, read, read_questions
 from lapwing.results.asked_numbers import AskedNumbers, counting_domain, symbols_in, within
 from lapwing.results.band import Target
 from lapwing.results.distribution import Distribution
@@ -96,9 +96,10 @@ class QuestionPublication(Publication):
 
     @cached_property
     def distribution(self) -> Distribution:
-        """The distribution, decoded from the curve and the shares, histograms and means together.
+        """The distribution of the curve. ArgumentError if the release has no curve.
 
-        ArgumentError if the release has no curve.
+        The default decoder for numbers, spectral pursuit, reads it from the curve and from the
+        shares, histograms and means together.
         """
         curve, beside = self._curve, linear_answers(self.release)
         if beside is None:
@@ -136,8 +137,8 @@ class QuestionPublication(Publication):
             Confidence level, in (0, 1). Drawn quantiles have only 0.95, which is fixed when they
             are drawn.
         target : {"empirical", "population"}
-            The people in the data, or those from whom they were drawn. For a mean and for
-            drawn quantiles, only the people in the data.
+            The people in the data, or those from whom they were drawn. Only the people in the data
+            for drawn quantiles, and for a mean without a curve.
 
         Returns
         -------
@@ -158,8 +159,12 @@ class QuestionPublication(Publication):
             # An answer of its own counts once: not in the curve also.
             whole = self._curve if linear else self
             curve = self._segments.get(segment) if segmented else whole.distribution
-        if part is None and curve is not None:
-            return curve.answer(asked, **how)
+        if part is None and self.release.curve is not None and curve is None:
+            names = ", ".join(segment_text(each) for each in self.segments() if each is not None)
+            raise ArgumentError("segment", f"must be one of {names}")
+        if curve is not None and (part is None or (target, asked) == ("population", Mean())):
+            joined = part is not None and not isinstance(self.release.domain, Segmented)
+            return (self.distribution if joined else curve).answer(asked, **how)
         return answer_released(self.release, asked, segment=segment, curve=curve, **how)
 
     @cached_property

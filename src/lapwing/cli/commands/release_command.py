@@ -408,7 +408,8 @@ def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, 
     word = counted_word(planned.guarantee)
     facts_of = {word: count_text(users), "privacy guarantee": str(planned.guarantee)}
     facts_of["errors"] = (
-        "root mean square, typical of simulated columns. Errors of quantiles are in ranks"
+        "root mean square, typical of simulated columns. Errors of quantiles are in ranks, to "
+        "the bin of the answer"
     )
     if line := delta_line(promise, users):
         facts_of["delta"] = line
