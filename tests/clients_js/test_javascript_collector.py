@@ -172,7 +172,7 @@ def test_remembered_answers_and_segments_reach_their_tallies(
     survey = lw.Survey("kept", randomizer, segments=["north", "süd"], remembered=True)
     open_survey(collector.address, survey)
     open_survey_again(collector, survey, "f")
-    places = ["north"] * 20 + ["süd"] * 30 + ["nowhere"] * 10
+    places = ["north"] * 20 + ["süd"] * 30 + ["other"] * 10
     for made in _crowd(
         collector.address, survey, [["a", place] for place in places], epochs=["e", "f"]
     ):

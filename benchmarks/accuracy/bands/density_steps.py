@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import lapwing as lw
 from benchmarks.markdown import table
 from lapwing.errors import LapwingWarning
-from lapwing.results.steps import KEY, Steps
+from lapwing.results.steps import KEY, Steps, drawn_steps
 
 TITLE = "Steps of densities"
 FULL: dict[str, Any] = {"people": 60_000, "bins": 256, "repeats": 200}
@@ -54,7 +54,9 @@ def measure(*, people: int, bins: int, repeats: int) -> dict[str, Any]:
                 result = survey.decode(tally)
             truth = lw.Distribution.of_counts(counts, domain).cumulative.mass
             for detail, found in seen.items():
-                steps = result._steps(steps=result.provenance[KEY] if detail != "all" else None)
+                steps = drawn_steps(
+                    result, steps=result.provenance[KEY] if detail != "all" else None
+                )
                 drawn = Steps.of_mass(domain, truth, steps.shares.size, atom_bins=_NONE)
                 low, high = _ends(steps)
                 held = bool(np.all((low <= drawn.shares) & (drawn.shares <= high)))

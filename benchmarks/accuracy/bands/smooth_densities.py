@@ -16,7 +16,7 @@ import lapwing as lw
 from benchmarks.markdown import table
 from lapwing.errors import LapwingWarning
 from lapwing.results.atoms import found_bins
-from lapwing.results.steps import KEY, Steps
+from lapwing.results.steps import KEY, Steps, drawn_steps
 
 TITLE = "Density intervals of smooth columns"
 
@@ -132,11 +132,11 @@ def _one(survey: lw.Survey, shares: Vector, people: int, seed: int) -> dict[str,
         assert drawn.high is not None
         return bool(np.all((drawn.low <= truth) & (truth <= drawn.high)))
 
-    drawn = result._steps(steps=number)
+    drawn = drawn_steps(result, steps=number)
     return {
         "resolved": held(drawn),
-        "all": held(result._steps()),
-        "width": width(drawn) / width(plain._steps(steps=number)),
+        "all": held(drawn_steps(result)),
+        "width": width(drawn) / width(drawn_steps(plain, steps=number)),
     }
 
 

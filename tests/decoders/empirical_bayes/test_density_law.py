@@ -20,7 +20,7 @@ from lapwing.decoders.empirical_bayes.spectral_prior import (
     strongest_wave,
     unexplained,
 )
-from lapwing.results.steps import KEY
+from lapwing.results.steps import KEY, drawn_steps
 
 LINE = lw.Interval(0, 1, bins=128, outside="clip")
 EDGES = np.linspace(0, 1, 129)
@@ -119,15 +119,15 @@ def test_smooth_steps_have_narrower_intervals_and_nothing_else_changes(column: s
         counts, result = decoded(column, epsilon=4, seed=seed)
         plain, number = without(result), result.provenance[KEY]
         for target in ("empirical", "population"):
-            drawn = result._steps(steps=number, target=target)
-            wide = plain._steps(steps=number, target=target)
+            drawn = drawn_steps(result, steps=number, target=target)
+            wide = drawn_steps(plain, steps=number, target=target)
             ratios.append(np.sum(drawn.high - drawn.low) / np.sum(wide.high - wide.low))
             assert np.all((drawn.low <= drawn.shares) & (drawn.shares <= drawn.high))
         truth = np.add.reduceat(counts, np.arange(0, 128, 128 // number)) / counts.sum()
-        drawn = result._steps(steps=number)
+        drawn = drawn_steps(result, steps=number)
         assert np.all((drawn.low <= truth) & (truth <= drawn.high))
         # All bins, bands and single numbers are those of the whole floor.
-        fine, before = result._steps(), plain._steps()
+        fine, before = drawn_steps(result), drawn_steps(plain)
         assert np.array_equal(fine.low, before.low) and np.array_equal(fine.high, before.high)
         for kind in ("pointwise", "simultaneous"):
             band, other = (one.confidence_band(kind=kind) for one in (result, plain))
@@ -142,7 +142,7 @@ def test_a_stored_result_keeps_its_steps() -> None:
     again = lw.Distribution.from_document(json.loads(json.dumps(result.to_document())))
     number = result.provenance[KEY]
     for one, other in ((result, again), (without(result), without(again))):
-        drawn, loaded = one._steps(steps=number), other._steps(steps=number)
+        drawn, loaded = drawn_steps(one, steps=number), drawn_steps(other, steps=number)
         np.testing.assert_allclose(loaded.high, drawn.high, rtol=1e-6)
     assert again.uncertainty.variants.density is not None
 
@@ -156,7 +156,9 @@ def test_the_population_has_the_sampling_error_too() -> None:
     gap = all_people.variance() - people.variance()
     p = result.uncertainty.plug_in
     np.testing.assert_allclose(gap, p * (1 - p) / 20_000, rtol=1e-6)
-    drawn, wide = (result._steps(steps=number, target=each) for each in ("empirical", "population"))
+    drawn, wide = (
+        drawn_steps(result, steps=number, target=each) for each in ("empirical", "population")
+    )
     assert np.sum(wide.high - wide.low) > np.sum(drawn.high - drawn.low)
 
 
