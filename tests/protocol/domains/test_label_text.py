@@ -96,7 +96,7 @@ def test_segments_of_a_survey_are_labels() -> None:
     survey = lw.Survey("s", randomizer, segments=[NFD, "tea"])
     assert survey.segments == (NFD, "tea")
     assert [segment_number(survey, name) for name in (NFC, NFD, "tea", None)] == [1, 1, 2, 0]
-    with pytest.warns(LapwingWarning, match="'café', 'tea'"):
+    with pytest.warns(LapwingWarning, match="Its segments: .*, 'tea'"):
         assert segment_number(survey, "x") == 0
     with pytest.raises(ArgumentError, match="one is named twice"):
         lw.Survey("s", randomizer, segments=[NFD, NFC])
