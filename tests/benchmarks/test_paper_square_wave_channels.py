@@ -13,8 +13,8 @@ from benchmarks.accuracy.papers.square_wave.randomize_first import (
     bucket_counts,
     bucket_matrix,
 )
-from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from benchmarks.accuracy.papers.square_wave.trapezoid_channel import ByCorners, SlidingPolygon
+from lapwing.papers.square_wave.sliding_box import SlidingBox
 
 
 class TestMatrices:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from lapwing.linear.operators.banded import Circulant, SlidingWindow, circular_window
 from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.operator import (
@@ -25,6 +24,7 @@ from lapwing.linear.operators.operator import (
 from lapwing.linear.operators.random_signs import SignColumns, random_columns
 from lapwing.linear.operators.separable import ProductBlocks, Separable
 from lapwing.papers.baselines.multiply_shift import PooledHashes, factors_and_shifts, keys_of
+from lapwing.papers.square_wave.sliding_box import SlidingBox
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {
     "compound symmetric": lambda: CompoundSymmetric(7, diagonal=0.5, off_diagonal=0.03),

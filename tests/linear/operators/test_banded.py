@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.linear.operators.operator import dense
+from lapwing.papers.square_wave.sliding_box import SlidingBox
 
 
 @pytest.mark.parametrize(("size", "width"), [(6, 1), (6, 3), (6, 5), (3, 9), (1, 4), (7, 4)])

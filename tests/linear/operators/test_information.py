@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from lapwing import Interval, SquareWave
 from lapwing.linear.operators import operator
 from lapwing.linear.operators.banded import Circulant, SlidingTable, SlidingWindow, circular_window
@@ -20,6 +19,7 @@ from lapwing.linear.operators.operator import (
     as_operator,
     dense,
 )
+from lapwing.papers.square_wave.sliding_box import SlidingBox
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from lapwing import (
     Categories,
     ExpectationMaximization,
@@ -25,6 +24,7 @@ from lapwing.distances import wasserstein
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.square_wave import GeneralWave
+from lapwing.papers.square_wave.sliding_box import SlidingBox
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results import Cumulative

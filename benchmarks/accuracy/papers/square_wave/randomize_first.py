@@ -16,10 +16,10 @@ import numpy as np
 
 import lapwing as lw
 from benchmarks.accuracy.papers.figure_columns import CountVector, Vector, interval
-from benchmarks.accuracy.papers.square_wave.sliding_box import SlidingBox
 from lapwing.decoders.decoder import Decoder
 from lapwing.linear.compiled_kernel import compiled
 from lapwing.linear.operators.banded import SlidingWindow
+from lapwing.papers.square_wave.sliding_box import SlidingBox
 from lapwing.protocol.channels.channel import Block, Channel, Multinomial
 from lapwing.protocol.messages.tally import Kind
 

@@ -468,7 +468,19 @@ class SpectralPursuit(Declared):
     ) -> Distribution:
         """Return the distribution from a release and from further answers about the same people.
 
-        The jumps are those of the release alone.
+        Parameters
+        ----------
+        channel : Channel
+            Channel of the release.
+        release : Release
+            Release of one linear mechanism.
+        beside : LinearAnswers or None
+            Further answers. None for the release alone.
+
+        Returns
+        -------
+        Distribution
+            Distribution, whose jumps are those of the release alone.
         """
         pursued = StepPursuit(band=False).decode(channel, release)
         people, hidden = pursued.reports, release.people is None
