@@ -27,6 +27,30 @@ def asked_survey() -> lw.Survey:
     return survey
 
 
+WAYS = [["bus", "car", "walk", "bike", "walk"][row * 31 % 5] for row in range(PEOPLE)]
+"""Two fifths walk."""
+
+
+def label_survey(*more: str) -> lw.Survey:
+    """Return a survey that asks for the share of one label, as a file has it.
+
+    more: Further questions, such as "curve".
+    """
+    labels = lw.Categories(["bike", "bus", "car", "ferry", "taxi", "train", "tram", "walk"])
+    questions = ["share label walk", *more]
+    best = lw.recommend(labels, epsilon=2, users=PEOPLE, questions=questions)
+    assert isinstance(best.randomizer, lw.randomizers.AskedLabels)
+    return lw.Survey.from_json(lw.Survey("way", best).to_json())
+
+
+ASKED = {
+    "income": (asked_survey, INCOMES),
+    "label": (label_survey, WAYS),
+    "label and curve": (lambda: label_survey("curve"), WAYS),
+}
+"""Surveys that ask, and the values of their people."""
+
+
 def table_of(reports: Reports) -> pa.Table:
     """Return reports as a table of one column."""
     return pa.table({"report": pa.array(map(bytes, reports.data), pa.binary())})
@@ -40,3 +64,5 @@ def check_same(survey: lw.Survey, counted: Any, reports: Reports) -> None:
     for question in survey.questions:
         said, known = (each.answer(question).to_document() for each in (one, other))
         assert said["value"] is not None and json.dumps(said) == json.dumps(known)
+        if survey.name == "way" and said["question"] == {"question": "share", "label": "walk"}:
+            assert abs(said["value"] - 0.4) < 0.1  # five standard deviations

@@ -16,6 +16,7 @@ import lapwing as lw
 from lapwing.protocol.messages.tally import Tally
 from lapwing.service.security import COOKIE
 from lapwing.service.settings import Settings
+from tests.engines.asked_survey import WAYS, label_survey
 from tests.service.one_collector import ANALYST, Site, labels_survey, problem, site
 from tests.service.test_results import fill, strict
 
@@ -143,6 +144,28 @@ def test_a_survey_that_asks_for_the_curve_too_shows_both(tmp_path: Path) -> None
                 table = rows((await here.done("GET", f"{path}/results/e.csv")).text)
                 assert ("cdf" in table[0]) is not only
                 assert len(table) == (2 if only else result.mass.size)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("more", [(), ("curve",)])
+def test_the_share_of_one_label_is_that_of_the_library(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    survey = label_survey(*more)
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(survey)
+            await fill(here, survey, WAYS)
+            expected = (await of_library(here, path, survey)).answer(survey.questions[0])
+            (answer,) = strict(await here.done("GET", f"{path}/results/e"))["answers"]
+            assert answer["value"] == expected.value and answer["low"] == expected.low
+            assert abs(answer["value"] - 0.4) < 0.1
+            (line,) = answer["lines"]
+            assert f">{line['text']}</td><td>{line['interval']}</td>" in await page_of(here, survey)
+            table = rows((await here.done("GET", f"{path}/results/e.csv")).text)
+            assert len(table) == (8 if more else 1)
 
     asyncio.run(run())
 

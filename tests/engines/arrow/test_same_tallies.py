@@ -27,7 +27,7 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.registry import RANDOMIZERS
 from lapwing.testing import reproducible
 from tests.contracts.registered import RandomizerCase, randomizer_cases
-from tests.engines.asked_survey import INCOMES, asked_survey, check_same, table_of
+from tests.engines.asked_survey import ASKED, check_same, table_of
 from tests.engines.randomizer_grid import EngineCase, in_engine
 
 PEOPLE = 403
@@ -222,12 +222,16 @@ def test_columns_of_other_types(case: RandomizerCase) -> None:
         assert found.refused == PEOPLE - len(kept) and found.tally == survey.tally(kept)
 
 
-def test_a_survey_that_asks_has_the_reports_and_answers_of_the_library(tmp_path: Path) -> None:
-    survey = asked_survey()
+@pytest.mark.parametrize("kind", ASKED)
+def test_a_survey_that_asks_has_the_reports_and_answers_of_the_library(
+    tmp_path: Path, kind: str
+) -> None:
+    make, people = ASKED[kind]
+    survey = make()
     out = tmp_path / "reports.parquet"
-    values = pa.table({"income": INCOMES})
-    randomize(values, survey, output=out, column="income", rng=seeded(3))
-    reports = survey.randomize(INCOMES, rng=seeded(3))
+    values = pa.table({"value": people})
+    randomize(values, survey, output=out, column="value", rng=seeded(3))
+    reports = survey.randomize(people, rng=seeded(3))
     written = parquet.read_table(out)["report"].to_pylist()
     assert written == [bytes(report) for report in reports.data]
     check_same(survey, tally(out, survey).tally, reports)

@@ -36,7 +36,7 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import TallyLog
 from tests.engines import label_cases
 from tests.engines.arrow.test_same_tallies import _labels, _one_of_each, _survey, _table
-from tests.engines.asked_survey import INCOMES, asked_survey, check_same
+from tests.engines.asked_survey import ASKED, check_same
 from tests.engines.page import example
 from tests.engines.randomizer_grid import EngineCase, in_engine
 from tests.engines.spark.local_spark import ROOT, failing_once, python_without_lapwing, start
@@ -650,15 +650,17 @@ def test_a_survey_that_asks_has_the_bytes_and_answers_of_the_library(
         monkeypatch.setattr(context, "pythonExec", python_without_lapwing(tmp_path / "bare"))
         context.addArchive(f"{code}#code")
         monkeypatch.setitem(context.environment, "PYTHONPATH", SparkFiles.get("code"))
-    asked = asked_survey()
-    people = read(pa.table({"income": INCOMES}), name="people")
-    out = tmp_path / "reports"
-    engine.randomize(people, asked, output=str(out), column="income")
-    cells = parquet.read_table(out)["report"].to_pylist()
-    assert len(cells) == INCOMES.size
-    data = np.frombuffer(b"".join(cells), np.uint8).reshape(INCOMES.size, -1)
-    reports = Reports(data, asked.randomizer.fingerprint)
-    check_same(asked, engine.tally(session.read.parquet(str(out)), asked).tally, reports)
+    for kind in ("income", "label and curve"):
+        make, values = ASKED[kind]
+        asked = make()
+        people = read(pa.table({"value": values}), name=kind)
+        out = tmp_path / f"reports of {kind}"
+        engine.randomize(people, asked, output=str(out), column="value")
+        cells = parquet.read_table(out)["report"].to_pylist()
+        assert len(cells) == len(values)
+        data = np.frombuffer(b"".join(cells), np.uint8).reshape(len(values), -1)
+        reports = Reports(data, asked.randomizer.fingerprint)
+        check_same(asked, engine.tally(session.read.parquet(str(out)), asked).tally, reports)
 
 
 def test_the_example_of_the_page_runs(
