@@ -217,23 +217,27 @@ class Mixture(Randomizer[Collected]):
         groups = self._groups_of(source.words(points.size) >> np.uint64(32))
         data = np.zeros((points.size, self.report_width), dtype=np.uint8)
         data[:, 0] = groups
-        for number, members in enumerate(self._members(groups)):
-            if members.size:
+        order, ends = self._by_group(groups)
+        for number, (start, stop) in enumerate(pairwise(ends)):
+            if start < stop:
+                members = order[start:stop]
                 cells = self._cells(number, points[members])
                 _place(data, members, self.groups[number].randomizer._reports_of(cells, source))
         return data
 
-    def _members(self, groups: NDArray[np.uint8]) -> list[NDArray[np.int64]]:
-        """Return the positions of each group's people, increasing. Those of no group are absent."""
+    def _by_group(self, groups: NDArray[np.uint8]) -> tuple[NDArray[np.int64], list[int]]:
+        """Return the positions by group, increasing within a group, and where each group ends.
+
+        The ends begin with 0. Positions of no group come after the last end.
+        """
         if groups.size < _MANY:
             order = np.argsort(groups, kind="stable")
-            ends = np.searchsorted(groups[order], np.arange(len(self.groups)), side="right")
+            ends = np.bincount(groups, minlength=len(self.groups)).cumsum()
         else:
             from lapwing.randomizers.group_kernel import order_by_group
 
             order, ends = order_by_group(np.ascontiguousarray(groups))
-        stops = ends[: len(self.groups)].tolist()
-        return [order[start:stop] for start, stop in pairwise([0, *stops])]
+        return order, [0, *ends[: len(self.groups)].tolist()]
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words produce for one bin or category.
@@ -283,19 +287,15 @@ class Mixture(Randomizer[Collected]):
 
         absent: Whether groups without a report are yielded.
         """
-        parts = self._members(data[:, 0])
-        order = np.concatenate(parts)
+        order, ends = self._by_group(data[:, 0])
         rows = np.empty((order.size, self.report_width - 1), dtype=np.uint8)
         for byte in range(rows.shape[1]):  # a fraction of the time of whole rows
             rows[:, byte] = data[:, 1 + byte][order]
-        start = 0
-        for number, members in enumerate(parts):
-            part = rows[start : start + members.size]
-            start += members.size
-            if members.size or absent:
-                randomizer = self.groups[number].randomizer
+        for number, (start, stop) in enumerate(pairwise(ends)):
+            if start < stop or absent:
+                randomizer, part = self.groups[number].randomizer, rows[start:stop]
                 width = randomizer.report_width
-                yield number, randomizer, members, part[:, :width], part[:, width:]
+                yield number, randomizer, order[start:stop], part[:, :width], part[:, width:]
 
 
 def _place(data: NDArray[np.uint8], members: NDArray[np.int64], reports: NDArray[np.uint8]) -> None:
