@@ -50,7 +50,16 @@ REPEATS = 3_000
 standard errors away, and the threshold lies at 7.1."""
 
 FEWER_REPEATS = 1_500
-"""The same for every class: 28% are 7.7 standard errors. Four broken simulators are found so."""
+"""The same for every class in `make soak`: 28% are 7.7 standard errors."""
+
+SIMULATED_REPEATS = 500
+"""The same for every class in `make test`: 49% are 7.7 standard errors. The four broken simulators
+are found by these, too."""
+
+PAIR_REPEATS = 400
+"""Tallies of two people, each with the exact probability of every tally: the threshold of 45 (6
+tallies) to 145 (64) is passed by a divergence of .07 to .2 nats a tally. A second person who sends
+what the first one does has .5 and more."""
 
 FEWER_REAL_REPEATS = 300
 """Tallies of real reports beside those. The distribution of one report has its own test, so these
@@ -65,8 +74,9 @@ epsilon = 1. REPORTS_PER_VALUE of one value, and of each in `make soak`, tell 1.
 PEOPLE = 1_200
 """People in each of those tallies: counts of ten and more, nearly normal."""
 
-DECODES = 2_000
-"""Simulated decodes behind a test of unbiasedness and of a covariance."""
+DECODES = 1_200
+"""Simulated decodes behind a test of unbiasedness and of a covariance: a bias of a quarter of the
+standard deviation is 8.7 standard errors, a variance that is 1 / 0.7 of the stated one is 10."""
 
 COIN_BITS = 8_000_000
 """Bits behind a test of a coin: a probability off by .0013 is 7.1 standard errors away."""

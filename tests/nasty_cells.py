@@ -144,7 +144,11 @@ CountVector = NDArray[np.int64]
 
 
 def check_each_row_alone(
-    read: Callable[[list[Any]], CountVector], cells: Sequence[Any], usual: Sequence[Any]
+    read: Callable[[list[Any]], CountVector],
+    cells: Sequence[Any],
+    usual: Sequence[Any],
+    *,
+    about: str = "",
 ) -> None:
     """Assert that every cell adds one to one symbol, the same alone and among any others.
 
@@ -156,15 +160,17 @@ def check_each_row_alone(
         Among them those that nobody expects.
     usual : sequence
         Ordinary cells, between which each stands in turn.
+    about : str
+        What a failure says before the place of its cell.
     """
     before = read(list(usual))
     assert before.sum() == len(usual)
     symbols = []
     for place, cell in enumerate(cells):
         alone = read([cell])
-        assert alone.sum() == 1 and np.count_nonzero(alone) == 1, f"cell {place} alone"
+        assert alone.sum() == 1 and np.count_nonzero(alone) == 1, f"{about} cell {place} alone"
         change = read([*usual[:1], cell, *usual[1:]]) - before
-        assert np.array_equal(change, alone), f"cell {place} among others"
+        assert np.array_equal(change, alone), f"{about} cell {place} among others"
         symbols.append(int(np.argmax(alone)))
     # All together: what changes the reading of others only in company shows here.
     together = read([*usual, *cells]) - before

@@ -7,7 +7,8 @@ an error, would let one row change thousands of counts, or the exit code.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from lapwing.errors import PrivacyError
 from lapwing.mechanisms.private_bounds import count_steps
 from lapwing.registry import MECHANISMS
 from lapwing.results.unanswered import is_small
+from tests.contracts.covering import covering
 from tests.nasty_cells import COLUMNS, DOMAINS, OBJECTS, TEXTS, check_each_row_alone
 
 pytestmark = pytest.mark.filterwarnings("ignore::lapwing.errors.RowsWarning")
@@ -100,24 +102,38 @@ _NOT_HELD = {
     **dict.fromkeys(("NumPy", "list", "pandas"), ("times beyond a day",)),
 }
 HELD = [
-    (reader, kind)
+    (reader, kind, domain)
     for reader in OF_COLUMNS
     for kind in COLUMNS
+    for domain in DOMAINS
     if kind not in _NOT_HELD.get(reader, ())
 ]
+_CHOSEN = set(covering(HELD, lambda case: itertools.combinations(enumerate(case), 2)))
 
 
-@pytest.mark.parametrize(("reader", "kind"), HELD)
-def test_columns_of_one_type(reader: str, kind: str) -> None:
-    array = COLUMNS[kind]
-    rows = list(range(len(array)))
-    for legal in DOMAINS.values():
+def check_columns(cases: Iterable[tuple[str, str, str]]) -> None:
+    """Assert that cells of columns of one type are read alone, by readers into domains."""
+    for reader, kind, domain in cases:
+        array, legal = COLUMNS[kind], DOMAINS[domain]
+        rows = list(range(len(array)))
 
-        def read(cells: list[int], legal: Any = legal) -> Any:
-            part = OF_COLUMNS[reader](array.take(pa.array(cells, pa.int64())))
+        def read(cells: list[int], array: Any = array, legal: Any = legal, by: str = reader) -> Any:
+            part = OF_COLUMNS[by](array.take(pa.array(cells, pa.int64())))
             return lw.protocol.ExactCounts.of_values(part, legal).counts
 
-        check_each_row_alone(read, rows, rows[:3])
+        check_each_row_alone(read, rows, rows[:3], about=f"{reader}, {kind}, {domain}")
+
+
+@pytest.mark.parametrize("kind", list(COLUMNS))
+def test_columns_of_one_type(kind: str) -> None:
+    """Every two of a reader, a type and a domain meet."""
+    check_columns(sorted(case for case in _CHOSEN if case[1] == kind))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", list(COLUMNS))
+def test_columns_of_one_type_everywhere(kind: str) -> None:
+    check_columns(case for case in HELD if case[1] == kind)
 
 
 CELLS = st.one_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
+import lapwing as lw
 from lapwing.cli import main
+from tests.cli.running import domain_apart
 from tests.page_environment import run
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +103,31 @@ BEFORE: dict[str, dict[str, list[str]]] = {
 """By page: what is run before the first command that begins so, because the page has it from
 elsewhere."""
 
+PEOPLE = 3000
+"""Rows of each table."""
+
+
+def is_picture(path: Path) -> bool:
+    return path.read_bytes().startswith(b"\x89PNG")
+
+
+AFTER: dict[str, Callable[[Path], bool]] = {
+    "sites": lambda folder: lw.Release.load(folder / "all.json").people == 2 * PEOPLE,
+    "synthetic-rows": lambda folder: len((folder / "synthetic.csv").read_text().split()) == 10_001,
+    "segments-and-periods": lambda folder: is_picture(folder / "picture.png"),
+    "two-rounds": lambda folder: lw.Distribution.load(folder / "both.json").reports == 2 * PEOPLE,
+    "ask-every-week": lambda folder: (
+        lw.Series.from_json((folder / "series.json").read_text()).names == ["2026-W01", "2026-W02"]
+        and (folder / "weeks.csv").read_text().startswith('"week","people","change","mean","q10"')
+        and is_picture(folder / "timeline.png")
+        and is_picture(folder / "small.png")
+    ),
+    "detect-changes": lambda folder: (
+        lw.Watch.load(folder / "watch.json").names == ["2026-W01", "2026-W02", "2026-W03"]
+    ),
+}
+"""By name of the page: whether the files are what it says."""
+
 ELSEWHERE = {
     "guides/command-line.md": "tests/test_readme.py",
     "guides/operate/collector.md": "tests/service/test_collector_pages.py",
@@ -121,7 +149,7 @@ def commands(page: str) -> list[str]:
 def write_tables(folder: Path) -> None:
     """Write the tables that the pages speak of."""
     rng = np.random.default_rng(3)
-    size = 3000
+    size = PEOPLE
     salary = rng.lognormal(10.5, 0.6, size).round().clip(0, 400_000)
     patient = rng.integers(0, 1000, size)
     for name in ("data", "site"):
@@ -149,7 +177,12 @@ def write_tables(folder: Path) -> None:
         folder / "flights.csv",
     )
     (folder / "weeks").mkdir()
+    (folder / "weeks" / ".DS_Store").touch()
     (folder / "notice.json").write_text('{"question": "What do you earn a year?"}')
+
+
+IN_A_FILE = ("recommend", "release", "count")
+"""Commands that take a domain in a file."""
 
 
 @pytest.mark.parametrize("name", BEFORE)
@@ -174,6 +207,9 @@ def test_the_commands_of_a_page_run(
         ran = run(page, "commands", text="".join(f"{line}\n" for line in lines), folder=tmp_path)
         assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
         assert ran.stdout.count("$ lapwing ") == len(lines)
+    words = [shlex.split(line)[1:] for line in commands(page)]
+    assert not any(domain_apart(line)[0] for line in words if line[0] in IN_A_FILE)
+    assert AFTER.get(Path(name).stem, Path.exists)(tmp_path)
 
 
 def test_every_page_with_commands_is_run() -> None:

@@ -61,8 +61,14 @@ def write_parquet(path: Path, cells: list[Any], kind: Any) -> None:
     parquet.write_table(pa.table({"x": array}), path)
 
 
-@pytest.mark.parametrize("domain", list(DOMAINS))
-@pytest.mark.parametrize("columns", [1, 2])
+# A second column changes what a blank line is, which is before a domain reads it.
+@pytest.mark.parametrize(
+    ("columns", "domain"),
+    [
+        *((2, domain) for domain in DOMAINS),
+        *((1, domain) for domain in ("number", "labels", "date")),
+    ],
+)
 def test_cells_of_a_csv(columns: int, domain: str, tmp_path: Path) -> None:
     legal = DOMAINS[domain].for_curator()
     path = tmp_path / "x.csv"
@@ -144,7 +150,7 @@ SAID = ("command", "output", "mechanism", "guarantee", "reports", "warnings")
 """What a release says besides its answer and its random identifier."""
 
 
-@pytest.mark.parametrize("domain", ["number", "circle", "integers", "date", "clock"])
+@pytest.mark.parametrize("domain", ["number", "integers", "clock"])
 def test_no_row_changes_how_a_command_ends_or_what_it_says(
     domain: str, lapwing: Program, tmp_path: Path
 ) -> None:

@@ -89,11 +89,12 @@ def test_no_file_holds_what_the_screen_says(kind: str, done: Program, tmp_path: 
     screens += [str(one.message) for one in told]
     run("tally", "survey.json", "reports.lwr", "-o", "tally.json")
     run("decode", "survey.json", "tally.json", "-o", "result.json")
-    for stored in ("result.json", "r.json", "w.json"):
+    run("ledger", "b.json", "--json")
+    # What is read from these files holds no more than they do: once is enough.
+    for stored in ("result.json", "r.json", "w.json") if kind == "unreadable" else ():
         run("answer", stored, "--quantile", "0.5", "--json")
         run("plot", stored, "-o", f"{stored}.svg")
-    run("plot", "g.json", "-o", "g.svg")
-    run("ledger", "b.json", "--json")
+        run("plot", "g.json", "-o", "g.svg", "--force")
 
     _, said = SAID[kind]
     assert any(said in screen for screen in screens), screens
@@ -101,7 +102,7 @@ def test_no_file_holds_what_the_screen_says(kind: str, done: Program, tmp_path: 
     words += ["Check the column", "List the labels", "Correct the file", "of 5,003 rows"]
     words += [f"{FAULTY:,}", str(FAULTY)]
     held = contents(tmp_path) | {f"JSON {n}": text.encode() for n, text in enumerate(documents)}
-    assert len(held) > 20
+    assert len(held) > (25 if kind == "unreadable" else 20)
     for name, content in held.items():
         for word in words:
             digits = word.replace(",", "").isdigit()

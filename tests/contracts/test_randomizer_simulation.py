@@ -22,7 +22,9 @@ from tests.contracts.registered import DOMAINS, RandomizerCase, law_of, randomiz
 from tests.false_alarms import (
     FEWER_REAL_REPEATS,
     FEWER_REPEATS,
+    PAIR_REPEATS,
     PEOPLE,
+    SIMULATED_REPEATS,
     accepts,
     moments_tail,
     multinomial_tail,
@@ -72,16 +74,22 @@ def _law_of_tally(channel: Channel, people: np.ndarray) -> tuple[np.ndarray, np.
     return mean, covariance
 
 
-def _simulated(channel_or_randomizer: Any, people: np.ndarray, seed: int) -> np.ndarray:
+def _simulated(
+    channel_or_randomizer: Any, people: np.ndarray, seed: int, repeats: int = SIMULATED_REPEATS
+) -> np.ndarray:
     rng = np.random.default_rng(seed)
     return np.array(
-        [_row(simulate(channel_or_randomizer, people, rng=rng)) for _ in range(FEWER_REPEATS)],
+        [_row(simulate(channel_or_randomizer, people, rng=rng)) for _ in range(repeats)],
         dtype=np.float64,
     )
 
 
 @pytest.mark.parametrize(
-    "repeats", [FEWER_REAL_REPEATS, pytest.param(FEWER_REPEATS, marks=pytest.mark.soak)]
+    ("simulations", "repeats"),
+    [
+        (SIMULATED_REPEATS, FEWER_REAL_REPEATS),
+        pytest.param(FEWER_REPEATS, FEWER_REPEATS, marks=pytest.mark.soak),
+    ],
 )
 @pytest.mark.parametrize(
     "case",
@@ -92,13 +100,13 @@ def _simulated(channel_or_randomizer: Any, people: np.ndarray, seed: int) -> np.
     + randomizer_cases(1, domains=("pair-apart", "pair-of-labels"), rows="box-wave", once=True),
 )
 def test_counts_have_the_means_and_covariances_of_real_reports(
-    case: RandomizerCase, repeats: int
+    case: RandomizerCase, simulations: int, repeats: int
 ) -> None:
     randomizer = case.randomizer
     people = _people(randomizer.domain.size)
     mean, covariance = _law_of_tally(randomizer.channel, people)
 
-    simulated = _simulated(randomizer, people, seed=1)
+    simulated = _simulated(randomizer, people, seed=1, repeats=simulations)
     assert accepts(moments_tail(simulated, mean, covariance)), "simulated"
 
     per_symbol = case.inputs // randomizer.domain.size
@@ -161,7 +169,7 @@ def test_joint_law_of_two_people_is_exact(case: RandomizerCase) -> None:
         exact[tuple(np.concatenate(counts).tolist())] += p * q
     rng = np.random.default_rng(4)
     found: Counter[tuple[int, ...]] = Counter()
-    for _ in range(FEWER_REPEATS):
+    for _ in range(PAIR_REPEATS):
         tally = simulate(randomizer, people, rng=rng)
         found[tuple(np.concatenate(tally.blocks).tolist())] += 1
     keys = sorted(set(exact) | set(found))
@@ -221,8 +229,9 @@ def test_broken_simulators_are_found() -> None:
 def test_the_comparison_with_real_reports_finds_too_little_spread() -> None:
     response = RandomizedResponse(DOMAINS["categories"], 1)
     people = np.array([500, 300, 400])
-    simulated = _simulated(response, people, seed=1)
-    assert accepts(two_sample_tail(simulated, _simulated(response, people, seed=2)))
+    simulated = _simulated(response, people, seed=1, repeats=FEWER_REPEATS)
+    again = _simulated(response, people, seed=2, repeats=FEWER_REPEATS)
+    assert accepts(two_sample_tail(simulated, again))
     mean = simulated.mean(axis=0)
     assert not accepts(two_sample_tail(simulated, mean + 0.8 * (simulated - mean)))
 

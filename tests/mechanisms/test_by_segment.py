@@ -140,18 +140,18 @@ def test_each_segment_has_its_shares() -> None:
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove-one"])
 def test_bands_hold_for_all_labels_of_a_segment(relation: str) -> None:
-    # 300 releases at 0.9; too few inside are found at a false alarm of 1e-6, and so is a band
+    # 120 releases at 0.9; too few inside are found at a false alarm of 1e-6, and so is a band
     # that is too narrow.
     inside = narrow = 0
-    for seed in range(300):
+    for seed in range(120):
         result = published(seed, neighbors=relation).by_segment()["north"]
         assert result.uncertainty is not None
         low, high = result.uncertainty.curves(0.9, "simultaneous", cumulative=False, least=-1.0)
         off, half = np.abs(truth("north") - (low + high) / 2), (high - low) / 2
         inside += bool((off <= half).all())
         narrow += bool((off <= 0.6 * half).all())
-    assert stats.binom.cdf(inside, 300, 0.9) > 1e-6
-    assert stats.binom.cdf(narrow, 300, 0.9) < 1e-6
+    assert stats.binom.cdf(inside, 120, 0.9) > 1e-6
+    assert stats.binom.cdf(narrow, 120, 0.9) < 1e-6
 
 
 def test_a_segment_of_nobody_has_no_band() -> None:

@@ -14,7 +14,14 @@ from lapwing.randomizers.window_counts import (
     spread_in_circular_windows,
     spread_in_windows,
 )
-from tests.false_alarms import FEWER_REPEATS, REPEATS, accepts, moments_tail, multinomial_tail
+from tests.false_alarms import (
+    PAIR_REPEATS,
+    REPEATS,
+    SIMULATED_REPEATS,
+    accepts,
+    moments_tail,
+    multinomial_tail,
+)
 
 Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
@@ -57,7 +64,7 @@ def test_means_and_covariances(draw: Draw, starts: int, width: int, points: int)
     mean = table @ people
     covariance = np.diag(mean) - (table * people) @ table.T
     rng = np.random.default_rng(1)
-    drawn = np.array([draw(people, rng) for _ in range(FEWER_REPEATS)], dtype=float)
+    drawn = np.array([draw(people, rng) for _ in range(SIMULATED_REPEATS)], dtype=float)
     assert (drawn.sum(axis=1) == people.sum()).all() and drawn.min() >= 0
     assert accepts(moments_tail(drawn, mean, covariance))
 
@@ -73,7 +80,7 @@ def test_joint_law_of_two_people(draw: Draw, starts: int, width: int, points: in
         counts = np.bincount([one, two], minlength=points)
         exact[tuple(counts.tolist())] += table[one, 0] * table[two, starts // 2]
     rng = np.random.default_rng(2)
-    found = Counter(tuple(draw(people, rng).tolist()) for _ in range(REPEATS // 2))
+    found = Counter(tuple(draw(people, rng).tolist()) for _ in range(PAIR_REPEATS))
     keys = sorted(set(exact) | set(found))
     observed = np.array([found[key] for key in keys])
     assert accepts(multinomial_tail(observed, np.array([exact[key] for key in keys])))

@@ -114,9 +114,12 @@ def titles(ax: Any) -> list[Any]:
     return [ax.title, ax._left_title, ax._right_title]
 
 
-def overlaps(figure: Any) -> list[tuple[str, str]]:
-    """Return the pairs of texts that overlap by more than a pixel, or leave the figure."""
-    found, edge = texts(figure), figure.bbox
+def overlaps(figure: Any, seen: list[Any] | None = None) -> list[tuple[str, str]]:
+    """Return the pairs of texts that overlap by more than a pixel, or leave the figure.
+
+    `seen`: its :func:`texts`, for which it must be drawn.
+    """
+    found, edge = texts(figure) if seen is None else seen, figure.bbox
     wrong = [
         (one, other)
         for (one, a, turned), (other, b, both) in combinations(found, 2)
@@ -130,6 +133,9 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
     return wrong
 
 
+SAVED = ("a circle", "integers", "twelve labels")
+"""Pictures that are saved, too: a circle and a map with blocks, numbers, labels."""
+
 drawn = pytest.mark.parametrize(
     ("name", "known"),
     [*((name, True) for name in PAIRS), ("integers", False), ("four labels", False)],
@@ -139,12 +145,13 @@ drawn = pytest.mark.parametrize(
 @drawn
 def test_every_pair_of_axes_can_be_drawn(name: str, known: bool) -> None:
     figure = made(name, known=known).plot()
-    assert overlaps(figure) == []
+    seen = texts(figure)
+    assert overlaps(figure, seen) == []
     assert figure.get_suptitle().startswith("40,000 people; epsilon = 1")
-    said = " ".join(text for text, *_ in texts(figure))
+    said = " ".join(text for text, *_ in seen)
     assert all(axis in said for axis in PAIRS[name].names)
     assert ("95%" in said) == known
-    if known:
+    if known and name in SAVED:
         figure.savefig(io.BytesIO(), format="svg")
 
 
@@ -180,12 +187,14 @@ def later(name: str, *, known: bool = True) -> JointDistribution:
 def test_the_difference_of_two_can_be_drawn(name: str, known: bool) -> None:
     gap = later(name, known=known).difference(made(name, known=known))
     figure = gap.plot(names=("after", "before"))
-    assert overlaps(figure) == []
+    seen = texts(figure)
+    assert overlaps(figure, seen) == []
     assert figure.get_suptitle().startswith("after: 30,000 people; before: 40,000")
-    said = " ".join(text for text, *_ in texts(figure))
+    said = " ".join(text for text, *_ in seen)
     assert all(f"{axis} alone" in said for axis in PAIRS[name].names)
     assert ("95%" in said) == known
-    figure.savefig(io.BytesIO(), format="svg")
+    if name in SAVED:
+        figure.savefig(io.BytesIO(), format="svg")
 
 
 def test_the_blocks_that_differ_are_outlined_and_have_their_number() -> None:

@@ -127,7 +127,7 @@ def drawn_answers(
     each: Draws of each table.
     """
     domain = Interval(0, LENGTH, bins=bins, outside="clip").for_curator()
-    planned = QuestionDraws(domain, promise, budget_shares([read(question)], None))
+    planned = QuestionDraws(domain, promise, budget_shares([read(question)], [1]))
     known = [
         (ExactCounts.of_values(values, planned.counted), true_answer(values, question))
         for values in tables
@@ -157,7 +157,7 @@ def true_answer(values: NDArray[np.float64], question: str) -> NDArray[np.float6
     if kind == "mean":
         return np.array([values.mean()])
     if kind == "quantile":
-        return np.array([np.quantile(values, float(rest), method="inverted_cdf")])
+        return np.quantile(values, [*map(float, rest.split())], method="inverted_cdf")
     if kind == "share":
         return np.array([np.mean(values > LENGTH / 2)])
     cells: NDArray[np.float64] = np.histogram(values, 8, (0, LENGTH))[0] / values.size

@@ -34,7 +34,7 @@ FULL: dict[str, Any] = {
     "columns": COLUMNS,
     "relations": ["replace-one", "add-or-remove-one"],
     "settings": [[300, "1", 256], [3000, "1", 1024], [20000, "1", 1024]],
-    "draws": 100,
+    "draws": 200,
     "releases": 20,
 }
 QUICK: dict[str, Any] = FULL | {
@@ -47,6 +47,8 @@ QUICK: dict[str, Any] = FULL | {
 
 AT_ONCE = 2
 """Processes. No time is measured."""
+
+THREE = "quantile 0.25 0.5 0.75"
 
 ALONE = 20_000
 """From so many people on, only the median is measured, without delta."""
@@ -82,7 +84,7 @@ def _cell(
     seed = crc32(repr((relation, people, epsilon, column)).encode())
     found: dict[str, Any] = place_of(relation, setting, column)
     tables = [people_values(column, people, bins, seed + number) for number in range(TABLES)]
-    for question, delta in product((MEDIAN, "mean"), ("0", "1e-6")):
+    for question, delta in product((MEDIAN, "mean", THREE), ("0", "1e-6")):
         if people < ALONE or (question, delta) == (MEDIAN, "0"):
             promise = Promise(relation, epsilon=epsilon, delta=delta)
             made = drawn_answers(tables, bins, promise, question, -(-draws // TABLES), seed)
@@ -92,7 +94,10 @@ def _cell(
     for repeat in range(releases):
         for name, error in _curve_errors(relation, setting, column, seed + repeat):
             errors.setdefault(name, []).append(error)
-    return found | {name: float(np.sqrt(np.mean(np.square(e)))) for name, e in errors.items()}
+    return found | {
+        name: float(np.mean(e) if ", held" in name else np.sqrt(np.mean(np.square(e))))
+        for name, e in errors.items()
+    }
 
 
 def _curve_errors(
@@ -105,6 +110,7 @@ def _curve_errors(
     edges = domain.bin_edges[1:]
     curve = np.searchsorted(np.sort(values), edges, side="right") / people
     truths = {question: true_answer(values, question)[0] for question in (MEDIAN, "mean")}
+    quartiles = true_answer(values, THREE)
     given: dict[str, Any] = {"epsilon": epsilon, "neighbors": relation, "rng": seeded(seed)}
     for delta in ("0", "1e-6")[: 1 + (people < ALONE)]:
         result = lw.release(values, domain, delta=delta, **given).distribution
@@ -112,6 +118,11 @@ def _curve_errors(
             answer = result.answer(question)
             if answer.value is not None:
                 found.append((f"curve's {question}, {delta}", float(answer.value) - truth))
+        three = result.answer(THREE)
+        lengths = np.minimum(three.high, LENGTH) - np.maximum(three.low, 0)
+        found.append((f"width of the curve's {THREE}, {delta}", float(lengths.mean())))
+        if three.note is None:
+            found += [(f"curve's {THREE}, {delta}", each) for each in three.value - quartiles]
         if delta == "0":
             median = result.answer(MEDIAN)
             width = min(float(median.high), LENGTH) - max(float(median.low), 0)
@@ -121,6 +132,16 @@ def _curve_errors(
         both: Any = lw.release(values, domain, questions=["mean", "curve"], **given)
         found.append(("mean with half", float(both.answer("mean").value) - truths["mean"]))
         found.append(("half, KS", np.abs(both.distribution.cdf(edges) - curve).max()))
+        alone = lw.survey.Publication(both.release.curve).distribution
+        for name, one in (("half", both.distribution), ("half alone", alone)):
+            band, whole = (one.confidence_band(kind=kind) for kind in ("pointwise", "simultaneous"))
+            held = np.searchsorted(np.sort(values), band.points, side="right") / people
+            found.append((f"{name}, width of the band", float(np.mean(band.high - band.low))))
+            for kind, each in (("pointwise", band), ("at once", whole)):
+                inside = (each.low <= held + 1e-9) & (held <= each.high + 1e-9)
+                share = inside.mean() if kind == "pointwise" else float(inside.all())
+                found.append((f"{name}, held {kind}", share))
+        found.append(("half alone, KS", np.abs(alone.cdf(edges) - curve).max()))
     return found
 
 
@@ -130,8 +151,16 @@ RATIOS = {
     "median, δ = 1e-6": (f"{MEDIAN}, 1e-6", f"curve's {MEDIAN}, 1e-6"),
     "mean": ("mean, 0", "curve's mean, 0"),
     "mean, δ = 1e-6": ("mean, 1e-6", "curve's mean, 1e-6"),
+    "three drawn quartiles": (f"{THREE}, 0", f"curve's {THREE}, 0"),
+    "intervals of these": (f"width of {THREE}, 0", f"width of the curve's {THREE}, 0"),
+    "three drawn quartiles, δ = 1e-6": (f"{THREE}, 1e-6", f"curve's {THREE}, 1e-6"),
+    "intervals of these, δ = 1e-6": (
+        f"width of {THREE}, 1e-6",
+        f"width of the curve's {THREE}, 1e-6",
+    ),
     "mean with half of the budget": ("mean with half", "curve's mean, 0"),
     "KS of the curve with the other half": ("half, KS", "curve, KS"),
+    "the same, decoded without the mean": ("half alone, KS", "curve, KS"),
 }
 """Errors of answers, each with that of the whole curve with all of the budget."""
 
@@ -160,12 +189,60 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{TABLES} tables of people) over that of the default release of the whole curve with "
             f"all of the same budget ({settings['releases']} releases, each of another table). "
             f"Geometric mean over {len(settings['columns'])} columns, and the worst of them. There "
-            "is no δ unless it is given. Values lie anywhere in their bins. Medians are compared "
-            "where the error or the interval of the curve is more than half a bin, and where most "
-            "answers have a point. The number of these columns is in brackets.",
+            "is no δ unless it is given. Values lie anywhere in their bins. Medians and quartiles "
+            "are compared where the error or the interval of the curve is more than half a bin, "
+            "and where most answers have a point. The number of these columns is in brackets.",
             table(head, rows, texts=4),
+            "The curve with half of the budget, decoded with the mean that has the other half, and "
+            "alone. Widths are those of pointwise 95% bands, on average along the curve. Coverage "
+            "in percent of the people's CDF at its points, and of the whole CDF at once: mean over "
+            "columns, least of a column.",
+            table(
+                [
+                    "people",
+                    "ε",
+                    "bins",
+                    "neighbors",
+                    "width",
+                    "held: points",
+                    "at once",
+                    "alone: points",
+                    "at once",
+                ],
+                [line for line in _bands(measured["cells"], settings)],
+                texts=4,
+            ),
         ]
     )
+
+
+def _bands(cells: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[list[str]]:
+    """Return the width and the coverage of the bands of curves with half of the budget."""
+    lines = []
+    for setting, relation in product(settings["settings"], settings["relations"]):
+        here = cells_at(cells, relation, setting)
+        if setting[0] >= ALONE:
+            continue
+        ratios = [
+            cell["half, width of the band"] / cell["half alone, width of the band"] for cell in here
+        ]
+        lines.append(
+            [
+                *setting_texts(setting),
+                relation,
+                f"{np.exp(np.mean(np.log(ratios))):.2f}, {max(ratios):.2f}",
+                *(
+                    _held([cell[f"{name}, held {kind}"] for cell in here])
+                    for name in ("half", "half alone")
+                    for kind in ("pointwise", "at once")
+                ),
+            ]
+        )
+    return lines
+
+
+def _held(shares: Sequence[float]) -> str:
+    return f"{100 * np.mean(shares):.1f}, {100 * min(shares):.0f}"
 
 
 def _ratio(cell: Mapping[str, Any], name: str) -> float | None:
@@ -173,7 +250,7 @@ def _ratio(cell: Mapping[str, Any], name: str) -> float | None:
     ours, theirs = (cell.get(each) for each in RATIOS[name])
     if ours is None or theirs is None:
         return None
-    fine = "median" in name and theirs <= LENGTH / cell["bins"] / 2
+    fine = ("median" in name or "quartiles" in name) and theirs <= LENGTH / cell["bins"] / 2
     return None if fine else float(ours / theirs)
 
 

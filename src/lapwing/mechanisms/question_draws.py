@@ -52,18 +52,23 @@ CURVE_SHARE = Fraction(1, 2)
 """Share of the budget that the curve gets, unless shares are given."""
 
 
-def budget_shares(questions: Sequence[Question], shares: Any) -> dict[Question, Fraction]:
-    """Return the share of the budget that each question gets.
+def budget_shares(
+    questions: Sequence[Question], shares: Any, *, segmented: bool = False
+) -> dict[Question, Fraction]:
+    """Return the share of the budget that each question gets, or that the curve gets for it.
 
     questions: At least one, each once.
     shares: None, a list in the order of the questions, or a mapping from questions or strings.
         Without it the curve gets half, and the others the rest in equal parts.
+    segmented: Whether the answers are by segment.
+    returns: Without the questions of :func:`by_curve`.
     """
     if shares is None:
-        others = len(questions) - (Curve() in questions)
-        curve = CURVE_SHARE if Curve() in questions else Fraction(0)
+        read_off = by_curve(questions, shares, segmented=segmented)
+        others = [one for one in questions if one != Curve() and one not in read_off]
+        curve = CURVE_SHARE if read_off or Curve() in questions else Fraction(0)
         curve = curve if others else Fraction(1)
-        each = {one: (1 - curve) / max(1, others) for one in questions}
+        each = {one: (1 - curve) / len(others) for one in others}
         return each | ({Curve(): curve} if curve else {})
     if isinstance(shares, Mapping):
         by_text = {str(one): number for one, number in shares.items()}
@@ -78,6 +83,22 @@ def budget_shares(questions: Sequence[Question], shares: Any) -> dict[Question, 
     if min(exact) <= 0 or sum(exact) > 1:
         raise ArgumentError("shares", "must be above 0 and sum to at most 1")
     return dict(zip(questions, exact, strict=True))
+
+
+def by_curve(
+    questions: Sequence[Question], shares: Any, *, segmented: bool
+) -> tuple[Quantile, ...]:
+    """Return the questions for quantiles that the curve answers, for its share of the budget.
+
+    Draws divide the budget by the number of quantiles, and a curve holds them all. One quantile is
+    nearer by a draw. Two and more are nearer by the curve with all of their budget, and so is one
+    next to a curve that is asked. With shares, each question has what it is given.
+
+    segmented: A curve by segment has too few bins, so draws answer there.
+    """
+    quantiles = [one for one in questions if isinstance(one, Quantile)]
+    several = sum(len(one.probabilities) for one in quantiles) > 1 or Curve() in questions
+    return tuple(quantiles) if several and shares is None and not segmented else ()
 
 
 @dataclass(frozen=True)
@@ -167,10 +188,12 @@ class QuestionDraws:
         *,
         identifier: str | None = None,
         curve: Release | None = None,
+        from_curve: Sequence[Question] = (),
     ) -> QuestionRelease:
         """Return the answers from exact counts.
 
         summary: Counts in the domain or in :attr:`counted`.
+        curve, from_curve: As in the release.
         """
         self.check(summary.domain)
         drawn = [
@@ -204,4 +227,23 @@ class QuestionDraws:
             summary.people if self.promise.shows_people else None,
             curve,
             weakest_standing(standing_of(source), summary.standing),
+            from_curve=from_curve,
         )
+
+
+def asked_draws(
+    domain: Domain, promise: Promise, questions: Sequence[Question], shares: Any
+) -> tuple[QuestionDraws, tuple[Quantile, ...], Promise | None]:
+    """Return the draws of questions, those that the curve answers, and its privacy parameters.
+
+    shares: As for :func:`budget_shares`.
+    returns: No parameters without a curve.
+    """
+    segmented = isinstance(domain, Segmented)
+    budget = budget_shares(questions, shares, segmented=segmented)
+    from_curve = by_curve(questions, shares, segmented=segmented)
+    for one in from_curve:
+        AskedNumbers(one, domain, promise)  # refuses what the domain cannot answer
+    whole = budget.pop(Curve(), None)
+    draws = QuestionDraws(domain, promise, budget)
+    return draws, from_curve, None if whole is None else share_of(draws.shared, whole)

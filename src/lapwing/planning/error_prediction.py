@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.operators.operator import as_operator
 from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.histogram_query import HistogramQuery
-from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
+from lapwing.mechanisms.question_draws import asked_draws
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, ExpectedError
@@ -120,7 +119,7 @@ def expected_error(
     questions : sequence of Question or str, optional
         Questions whose errors are predicted. The field `questions` of the result contains them.
         For reports without a given randomizer, the recommended one suits the questions. For a
-        release the errors are those of the answers alone, without the curve.
+        release the errors are those of the answers, without the help of a curve that is asked.
     shares : sequence or mapping, optional
         Share of the budget for each question of a release, as for :func:`release`.
 
@@ -220,13 +219,23 @@ def expected_error(
     domain, _ = with_bins(domain, release_bins(promise, by_segment=segments is not None))
     require_domain(domain)
     domain = (domain if segments is None else Segmented(domain, segments)).for_curator()
+
+    def chosen_under(promise: Promise) -> Mechanism:
+        if mechanism is None:
+            return recommended_mechanism(domain, promise, expected=expected)
+        found: Mechanism = MECHANISMS.resolve(mechanism)
+        return found
+
     if questions is not None:
-        return _of_questions(domain, people, promise, read_questions(questions), shares, like)
-    chosen: Mechanism = (
-        recommended_mechanism(domain, promise, expected=expected)
-        if mechanism is None
-        else MECHANISMS.resolve(mechanism)
-    )
+        asked = read_questions(questions)
+        if [*asked] == [Curve()]:
+            raise ArgumentError("leave out the questions to predict the curve alone")
+        draws, from_curve, of_curve = asked_draws(domain, promise, asked, shares)
+        draws.check()
+        how = None if of_curve is None else (chosen_under(of_curve), of_curve)
+        columns = question_columns(domain, like)
+        return expected_answers(draws, people, columns, from_curve=from_curve, curve=how)
+    chosen = chosen_under(promise)
     check_unit(chosen, promise)
     chosen.check(domain)
     stated = promise.guarantee(chosen.loss(domain, promise)).epsilon
@@ -237,26 +246,6 @@ def expected_error(
     if domain.ordered:
         return _of_numbers(domain, people, promise, chosen, repeats)
     return _of_labels(domain, people, promise, chosen)
-
-
-def _of_questions(
-    domain: Domain,
-    people: int,
-    promise: Promise,
-    questions: Sequence[Question],
-    shares: Any,
-    like: Distribution | ArrayLike | None,
-) -> ExpectedError:
-    """Return the errors of released answers."""
-    budget = budget_shares(questions, shares)
-    asked: dict[Question, Fraction] = {
-        one: share for one, share in budget.items() if not isinstance(one, Curve)
-    }
-    if not asked:
-        raise ArgumentError("leave out the questions to predict the curve alone")
-    draws = QuestionDraws(domain, promise, asked)
-    draws.check()
-    return expected_answers(draws, people, question_columns(domain, like))
 
 
 def question_columns(

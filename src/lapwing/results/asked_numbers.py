@@ -11,6 +11,7 @@ has utilities of bins, and where the number of rows is secret also a noisy numbe
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,24 +183,36 @@ class AskedNumbers:
         counts: int64 [counted.size], rows in each bin of the domain that they were counted in.
         counted: A domain with the edges that are asked.
         """
-        if isinstance(self.question, Histogram):
-            return self._cells(counts, counted)
-        weights, present = self._weights(counted)
-        sum_of_weights, people = int(weights @ counts), int(present @ counts)
-        if self.public:
-            missing = int(counts.sum()) - people
-            return np.array([2 * sum_of_weights - self.top * people, self.top * missing])
-        return np.array([sum_of_weights, self.top * people - sum_of_weights])
+        return np.array([int(row @ counts) for row in self.rows(counted)], dtype=np.int64)
 
-    def _cells(self, counts: Counts, counted: Domain) -> Counts:
-        cells = [
-            sum(int(counts[start:stop].sum()) for start, stop in each)
-            for each in range_symbols(self.question, counted)  # type: ignore[arg-type]
-        ]
-        present = int(counts[: counted.left.size].sum())
-        more = [present - sum(cells)] if self.rest else []
-        missing = [int(counts.sum()) - present] if self.public else []
-        return np.array([*cells, *more, *missing], dtype=np.int64)
+    def rows(self, counted: Domain) -> Iterator[Counts]:
+        """Yield each exact number as weights of the counts: int64 [counted.size]."""
+        if isinstance(self.question, Histogram):
+            yield from self._cells(counted)
+            return
+        weights, present = self._weights(counted)
+        if self.public:
+            yield 2 * weights - self.top * present
+            yield self.top * (1 - present)
+        else:
+            yield weights
+            yield self.top * present - weights
+
+    def _cells(self, counted: Domain) -> Iterator[Counts]:
+        """Yield the weights of each cell, of what they leave out, and of missing values."""
+        rest = np.zeros(counted.size, dtype=np.int64)
+        rest[: counted.left.size] = 1
+        missing = 1 - rest
+        for spans in range_symbols(self.question, counted):  # type: ignore[arg-type]
+            cell = np.zeros_like(rest)
+            for start, stop in spans:
+                cell[start:stop] = 1
+            rest -= cell
+            yield cell
+        if self.rest:
+            yield rest
+        if self.public:
+            yield missing
 
     def _weights(self, counted: Domain) -> tuple[Counts, Counts]:
         """Return the weight of each bin, and whether it is one of those that are answered about."""

@@ -165,7 +165,7 @@ def noise_for(numbers: AskedNumbers, promise: Promise) -> Noise:
 class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     """Release of answers to questions, which is public.
 
-    Releases of different people are added with ``+``, except those with quantiles.
+    Releases of different people are added with ``+``, except those with drawn quantiles.
 
     Parameters
     ----------
@@ -185,6 +185,8 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
         "seeded" if its noise came from a seed. Default: None.
     digests : sequence of str
         As in :class:`lapwing.Release`. Default: computed.
+    from_curve : sequence of Quantile
+        Questions for quantiles that the curve answers.
 
     See Also
     --------
@@ -213,6 +215,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     curve: Release | None = field(default=None, metadata=UNSAID)
     standing: Standing | None = field(default=None, metadata=UNSAID)
     digests: Annotated[Sequence[str], Later] = field(default=(), metadata={"absent": ()})
+    from_curve: Sequence[AskedField] = field(default=(), metadata={"absent": ()})
 
     _name: ClassVar = "a release of answers"
     _kind: ClassVar = "question-release"
@@ -230,7 +233,8 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
         if not names or len(set(names)) < len(names):
             raise MismatchError("the same release is in both, so its people would count twice")
         self._check_digests(names)
-        if not self.parts:
+        object.__setattr__(self, "from_curve", tuple(self.from_curve))
+        if not self.parts and not self.from_curve:
             raise ArgumentError("parts", "must be at least one answer")
         if (self.people is None) == self.promise.shows_people:
             raise ArgumentError("people", "must be None if their number is secret")
@@ -247,6 +251,10 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
                 if chosen.min() < 0 or chosen.max() >= bins:
                     raise ArgumentError("answers", "must be bins of the domain")
         self._check_curve()
+        for asked in self.from_curve:
+            AskedNumbers(asked, self.domain, self.promise)  # refuses what the domain cannot answer
+            if self.curve is None or not isinstance(asked, Quantile):
+                raise ArgumentError("from_curve", "must be quantiles, of a release with the curve")
         if not self.promise.allows(self.loss):
             raise PrivacyError("the answers cost more than the stated privacy parameters")
 
@@ -289,7 +297,7 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
     def questions(self) -> list[Question]:
         """The questions that were asked, the curve last."""
         more: list[Question] = [] if self.curve is None else [Curve()]
-        return [*(part.question for part in self.parts), *more]
+        return [*(part.question for part in self.parts), *self.from_curve, *more]
 
     @cached_property
     def _numbers(self) -> list[AskedNumbers]:
@@ -315,20 +323,21 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
         """Return the release of the people of both, who must be different."""
         if not isinstance(other, QuestionRelease):
             return NotImplemented
-        for each in self.questions:
-            if isinstance(each, Quantile):
+        for part in self.parts:
+            if isinstance(each := part.question, Quantile):
                 raise MismatchError(
                     f"'{each}' cannot be added: each release chose a bin, and two chosen bins "
                     "do not determine the bin for everyone. Ask for the curve, whose releases "
                     "can be added"
                 )
-        alike = (self.domain, self.promise) == (other.domain, other.promise)
+        of_all = ("domain", "promise", "from_curve")
+        alike = [getattr(self, name) == getattr(other, name) for name in of_all]
         kept = ("question", "share", "noise")
         ours, theirs = (
             [[getattr(part, name) for name in kept] for part in each.parts]
             for each in (self, other)
         )
-        if not alike or ours != theirs:
+        if not all(alike) or ours != theirs:
             raise MismatchError(
                 "releases of answers can be added only when their domain, privacy parameters, "
                 "questions and shares are equal. Agree on them before you release"
@@ -351,4 +360,5 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
             both,
             weakest_standing(self.standing, other.standing),
             digests,
+            self.from_curve,
         )

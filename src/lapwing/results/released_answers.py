@@ -272,9 +272,11 @@ def _shares(
         return 1.0, x if histogram else abs(2 * x - 1)
 
     points = share_points(numbers, given, people, noise, sites=sites)
+    # Noise below nobody, or above all, is no reason to be the surer of nobody, or of all.
+    sums = [min(max(0, sum_of), max(0, total)) for sum_of in cells]
     return [
         (point, *_interval(sum_of, total, weights, noise, noises, missed, point))
-        for sum_of, point in zip(cells, points, strict=True)
+        for sum_of, point in zip(sums, points, strict=True)
     ]
 
 

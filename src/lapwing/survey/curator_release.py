@@ -99,10 +99,11 @@ def release(
         Name of the entry in the ledger.
     questions : sequence of Question or str, optional
         Questions instead of the whole curve: "mean", "share above 50000", "quantile 0.5". Each
-        gets its own noise, and less of it than the curve would have.
+        gets its own noise, and less of it than the curve would have. Several quantiles, or one
+        next to "curve", are answered by the curve, because draws would divide their budget.
     shares : sequence or mapping, optional
-        Share of the budget for each question, above 0, together at most 1. Default: half for the
-        curve if it is among them, and the rest in equal shares.
+        Share of the budget for each question, above 0, together at most 1. Each quantile is then
+        drawn. Default: half for the curve if there is one, and the rest in equal shares.
     rng : RandomSource, optional
         Default: secure randomness. A seeded one is for tests and simulation only.
 

@@ -18,6 +18,7 @@ from lapwing.decoders.releases.segment_curves import (
     somebody_in_none,
     table_of_curves,
 )
+from lapwing.decoders.releases.spectral_pursuit import LinearAnswers, SpectralPursuit
 from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
 from lapwing.facts import html_of
@@ -103,7 +104,7 @@ class Publication(Stored):
         """The decoded distribution, with its band."""
         if is_table_of_curves(self.release):
             return table_of_curves(self.release, self._segments)
-        result = decode_release(self.release)
+        result = self._decoded()
         if self.choice is not None:
             chosen = {"choice": self.choice.to_document()}
             result = replace(result, provenance=result.provenance | chosen)
@@ -115,6 +116,9 @@ class Publication(Stored):
                 stacklevel=3,
             )
         return result
+
+    def _decoded(self) -> Distribution:
+        return decode_release(self.release)
 
     def by_segment(self) -> dict[Segment, Distribution]:
         """Return the distribution within each segment. See :func:`segment_distributions`.
@@ -336,13 +340,19 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
         )
 
 
-def decode_release(release: Release, decoder: Decoder | None = None) -> Distribution:
+def decode_release(
+    release: Release, decoder: Decoder | None = None, *, beside: LinearAnswers | None = None
+) -> Distribution:
     """Return the estimate from a release, by the decoder that suits its mechanism.
 
     decoder: Default: the one of the mechanism. Of a table by segment each segment is decoded alone.
+    beside: Further answers about the same people. Only spectral pursuit uses them.
     returns: Distribution over the symbols, or over the cells of a table.
     """
     if decoder is None and is_table_of_curves(release):
         return table_of_curves(release, segment_distributions(release))
     chosen = release_decoder(release.mechanism, release.domain) if decoder is None else decoder
-    return chosen.decode(release.mechanism.channel_for(release), release)
+    channel = release.mechanism.channel_for(release)
+    if beside is not None and isinstance(chosen, SpectralPursuit):
+        return chosen.decode_beside(channel, release, beside)
+    return chosen.decode(channel, release)

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from lapwing.decoders.releases.spectral_pursuit import LinearAnswers
 from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.facts import html_of
 from lapwing.linear.memoized import cached_property
-from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
+from lapwing.mechanisms.question_draws import QuestionDraws, asked_draws
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
 from lapwing.privacy.ledger import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
@@ -23,17 +26,18 @@ from lapwing.protocol.domains.units import to_number
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.questions import Curve, Quantile, Question, read, read_questions
-from lapwing.results.asked_numbers import within
+from lapwing.results.asked_numbers import AskedNumbers, counting_domain, symbols_in, within
 from lapwing.results.band import Target
 from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import dots_figure
 from lapwing.results.question_answers import Answer, answer_documents, question_table
-from lapwing.results.question_release import QuestionRelease, share_of
+from lapwing.results.question_release import QuestionRelease
 from lapwing.results.released_answers import LEVEL, answer_released, part_for
 from lapwing.results.weak_parameters import warn_of_parameters
 from lapwing.survey.publication import (
     PlannedRelease,
     Publication,
+    decode_release,
     drawn_and_paid,
     planned_release,
 )
@@ -90,10 +94,16 @@ class QuestionPublication(Publication):
             )
         return Publication(self.release.curve, choice=self.choice)
 
-    @property
+    @cached_property
     def distribution(self) -> Distribution:
-        """The decoded distribution, if the curve was requested. Otherwise ArgumentError."""
-        return self._curve.distribution
+        """The distribution, decoded from the curve and the shares, histograms and means together.
+
+        ArgumentError if the release has no curve.
+        """
+        curve, beside = self._curve, linear_answers(self.release)
+        if beside is None:
+            return curve.distribution
+        return _CurveBeside(curve.release, choice=self.choice, beside=beside).distribution
 
     def by_segment(self) -> dict[str | int | None, Distribution]:
         """Return the distribution within each segment, if the curve was requested.
@@ -123,11 +133,11 @@ class QuestionPublication(Publication):
             One of the segments, for a release by segment. There, None means the rows in none of
             them.
         level : float
-            Confidence level, in (0, 1). Quantiles have only 0.95, because it is fixed when they
+            Confidence level, in (0, 1). Drawn quantiles have only 0.95, which is fixed when they
             are drawn.
         target : {"empirical", "population"}
             The people in the data, or those from whom they were drawn. For a mean and for
-            quantiles that were asked, only the people in the data.
+            drawn quantiles, only the people in the data.
 
         Returns
         -------
@@ -145,7 +155,9 @@ class QuestionPublication(Publication):
         curve = None
         if self.release.curve is not None and (linear or part is None):
             segmented = isinstance(self.release.domain, Segmented)
-            curve = self._segments.get(segment) if segmented else self.distribution
+            # An answer of its own counts once: not in the curve also.
+            whole = self._curve if linear else self
+            curve = self._segments.get(segment) if segmented else whole.distribution
         if part is None and curve is not None:
             return curve.answer(asked, **how)
         return answer_released(self.release, asked, segment=segment, curve=curve, **how)
@@ -178,7 +190,7 @@ class QuestionPublication(Publication):
         Parameters
         ----------
         level : float
-            Confidence level of the intervals, in (0, 1). That of quantiles is 0.95.
+            Confidence level of the intervals, in (0, 1). That of drawn quantiles is 0.95.
         questions : sequence of Question or str, optional
             Questions to answer. Default: all that were asked, except the curve.
         segment : str or int, optional
@@ -193,7 +205,7 @@ class QuestionPublication(Publication):
             also the segment.
         """
         rows = []
-        asked = questions or [part.question for part in self.release.parts]
+        asked = questions or [one for one in self.release.questions if one != Curve()]
         for name in self.segments() if segment is None else [segment]:
             how = dict[str, Any](segment=name, level=level, target=target)
             found = [self.answer(each, **how) for each in asked]
@@ -239,16 +251,54 @@ class QuestionPublication(Publication):
 
 
 @dataclass(frozen=True)
+class _CurveBeside(Publication):
+    """The curve of a release of answers, which is decoded with them."""
+
+    beside: LinearAnswers | None = None
+
+    def _decoded(self) -> Distribution:
+        return decode_release(self.release, beside=self.beside)
+
+
+def linear_answers(release: QuestionRelease) -> LinearAnswers | None:
+    """Return the shares, histograms and means of a release beside its curve, if there are any.
+
+    None also by segment, where each segment is decoded alone.
+    """
+    domain, weights, spread, given, variances = release.domain, [], [], [], []
+    for part in release.parts:
+        if isinstance(part.question, Quantile) or isinstance(domain, Segmented):
+            continue
+        counted = counting_domain(domain, (part.question,))
+        places = symbols_in(counted, domain)
+        rows = AskedNumbers(part.question, domain, release.promise).rows(counted)
+        for row, answer in zip(rows, part.answers, strict=True):
+            least, most = np.full((2, domain.size), row[0], dtype=np.float64)
+            least[places] = most[places] = row
+            np.minimum.at(least, places, row)
+            np.maximum.at(most, places, row)
+            weights.append((least + most) / 2)
+            spread.append((most - least) / 2)
+            given.append(float(answer))
+            variances.append(part.noise.variance * len(release.identifiers))
+    if not given:
+        return None
+    return LinearAnswers(*map(np.array, (weights, spread, given, variances)))
+
+
+@dataclass(frozen=True)
 class PlannedAnswers:
     """Checked answers, which only the ledger can still refuse.
 
     draws: The exact draws of the questions.
-    curve: The release of the whole curve for its share of the budget, where it is asked.
+    curve: The release of the whole curve for its share of the budget, where it is asked or answers.
+    from_curve: Questions that the curve answers.
     """
 
     draws: QuestionDraws
     promise: Promise
     curve: PlannedRelease | None = None
+    from_curve: tuple[Quantile, ...] = ()
 
     @property
     def choice(self) -> Any:
@@ -270,7 +320,7 @@ class PlannedAnswers:
     def questions(self) -> str:
         """The questions in words."""
         more = [] if self.curve is None else ["curve"]
-        return ", ".join([*map(str, self.draws.shares), *more])
+        return ", ".join([*map(str, (*self.draws.shares, *self.from_curve)), *more])
 
     def publish(
         self,
@@ -297,7 +347,9 @@ class PlannedAnswers:
             if self.curve is not None:
                 counts = self.draws.on_bins(summary)
                 curve = self.curve.mechanism.release(counts, self.curve.promise, rng=source)
-            made = self.draws.draw(summary, source, identifier=identifier, curve=curve)
+            made = self.draws.draw(
+                summary, source, identifier=identifier, curve=curve, from_curve=self.from_curve
+            )
             keep(made)
             return made
 
@@ -321,19 +373,15 @@ def planned_answers(
 
     mechanism, expected: For the curve.
     """
-    asked = read_questions(questions)
-    budget = budget_shares(asked, shares)
-    if len(budget) == 1 and Curve() in budget:
+    asked, curve = read_questions(questions), None
+    if [*asked] == [Curve()]:
         raise ArgumentError("leave out the questions to release the curve alone")
-    curve = None
-    whole = budget.pop(Curve(), None)
-    draws = QuestionDraws(domain, promise, budget)
-    if whole is not None:
-        of_curve = share_of(draws.shared, whole)
+    draws, from_curve, of_curve = asked_draws(domain, promise, asked, shares)
+    if of_curve is not None:
         curve = planned_release(domain, of_curve, mechanism, expected=expected, composed=composed)
     elif mechanism is not None or expected is not None:
         raise ArgumentError("mechanism and expected are for the curve, which is not asked for")
-    planned = PlannedAnswers(draws, promise, curve)
+    planned = PlannedAnswers(draws, promise, curve, from_curve)
     planned.draws.check()
     if not promise.allows(planned.loss):
         raise PrivacyError("the answers would cost more than the privacy parameters allow")

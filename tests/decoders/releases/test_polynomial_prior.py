@@ -48,7 +48,9 @@ def released(density, *, seed, people=10_000):
     made = PrefixSums(smooth=50).release(held, NOISY, rng=seeded(seed))
     start = StepPursuit(band=False).decode(made.channel, made).mass
     basis, cells = equal_runs(DOMAIN, start, most=BINS)
-    said = ReleasedMasses.of(made.channel, made, cells, people)
+    said = ReleasedMasses.of(
+        made.channel.blocks[0], made.blocks[0], cells, people, hidden=made.people is None
+    )
     return made, said, basis, start
 
 

@@ -67,7 +67,9 @@ def test_the_likelihood_is_that_of_the_noise_and_the_draw(promise) -> None:
     noise = made.variance * np.eye(matrix.shape[0])
     loose = draw + 1e-4 / PEOPLE * np.outer(pilot, pilot)  # the total, which is known in the end
     spread = np.linalg.inv(matrix @ loose @ matrix.T + noise)
-    said = ReleasedMasses.of(made.channel, made, cells, PEOPLE)
+    said = ReleasedMasses.of(
+        made.channel.blocks[0], made.blocks[0], cells, PEOPLE, hidden=made.people is None
+    )
     information, score = said.near(pilot)
     expected = matrix.T @ spread @ matrix
     assert np.allclose(information, expected, atol=1e-8 * expected.max())
@@ -75,7 +77,9 @@ def test_the_likelihood_is_that_of_the_noise_and_the_draw(promise) -> None:
     assert np.allclose(score, right, atol=1e-8 * np.abs(right).max())
     # And the people, given that law.
     spread = np.linalg.inv(matrix @ draw @ matrix.T + noise)
-    shown = people_given(made.channel.blocks[0], made, pilot, PEOPLE)
+    shown = people_given(
+        made.channel.blocks[0], made.blocks[0], pilot, PEOPLE, hidden=made.people is None
+    )
     exact = pilot + draw @ matrix.T @ spread @ (made.answers - matrix @ pilot)
     assert np.allclose(shown, exact / exact.sum(), atol=1e-5)
 
@@ -139,7 +143,7 @@ def test_runs_of_many_bins_need_no_waves_of_the_bins() -> None:
 def test_halves_of_cells_are_told_apart_as_their_rows_are() -> None:
     _, made = released(PROMISES["public"], bins=400)
     _, cells = equal_runs(made.domain, np.full(401, 1 / 401), most=50)
-    told = inner_information(made.channel, cells, PEOPLE)
+    told = inner_information(made.channel.blocks[0], cells, PEOPLE)
     half = np.zeros(401)
     half[8:12], half[12:16] = 1 / 8, -1 / 8
     row = PEOPLE * made.channel.blocks[0].operator.matvec(half)

@@ -175,7 +175,7 @@ SHARES = np.array([0.4, 0.0, 0.25, 0.05, 0.2, 0.1])
     ids=["response", "symmetric bits", "optimized bits", "wave", "circle", "fine grid"],
 )
 def test_unbiased_with_its_exact_covariance(randomizer: TwoLevel | UnaryEncoding) -> None:
-    """About the people who reported: the mean of 2000 decodes, and their covariance."""
+    """About the people who reported: the mean of 1,200 decodes, and their covariance."""
     people = np.rint(20_000 * SHARES).astype(int)
     found = _decodes(randomizer, people)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-9)
@@ -215,7 +215,7 @@ LARGE, PEOPLE = 100, 100_000
 def test_variance_formulas_of_the_convolution_paper(
     protocol: type, approximate: Callable[[float, int], float]
 ) -> None:
-    """Equations 1 to 5, within 3% from 2000 decodes; the known total takes 1 / d of it away."""
+    """Equations 1 to 5, within 3% from 1,200 decodes; the known total takes 1 / d of it away."""
     randomizer = protocol(Categories(LARGE), 1)
     p, q = (randomizer.channel.blocks[0].operator.kernel[i] for i in (0, 1))
     people = np.zeros(LARGE, dtype=int)
@@ -230,7 +230,7 @@ def test_variance_formulas_of_the_convolution_paper(
     exact = q * (1 - q) / (PEOPLE * (p - q) ** 2)
     exact = exact + shares * (1 - p - q) / (PEOPLE * (p - q))  # equation 2
     variance = ((estimates - shares) ** 2).mean(axis=0)
-    # 96 empty symbols: a standard error of a third of a per cent. One symbol alone: 3.2%.
+    # 96 empty symbols: a standard error of 0.4%. One symbol alone: 4.1%.
     assert variance[4:].mean() == pytest.approx(exact[4:].mean(), rel=0.03)
     assert exact[4:].mean() == pytest.approx(approximate(math.e, LARGE), rel=0.03)
     assert variance[0] == pytest.approx(exact[0], rel=0.22)

@@ -102,7 +102,7 @@ class QuestionOptions:
     )
     shares: str | None = option(
         "Budget shares of the questions, in order, such as 0.2,0.8. Default: half for the "
-        "curve, if asked, and the rest divided equally.",
+        "curve, if asked or if there are several quantiles, and the rest divided equally.",
         "LIST",
     )
 
@@ -404,7 +404,9 @@ def _show_released_answers(
 def _show_expected_answers(out: Output, planned: PlannedAnswers, users: int, *, note: str) -> None:
     """Print the expected error of each question of a release that is not made."""
     promise, domain = planned.promise, planned.draws.domain
-    errors = expected_answers(planned.draws, users, question_columns(domain))
+    curve = None if planned.curve is None else (planned.curve.mechanism, planned.curve.promise)
+    columns, read_off = question_columns(domain), planned.from_curve
+    errors = expected_answers(planned.draws, users, columns, from_curve=read_off, curve=curve)
     within = domain.domain if isinstance(domain, Segmented) else domain
     rows = [
         [name, question_error_text(read(name), error, within)]

@@ -57,7 +57,7 @@ from lapwing.docstrings import inherits
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.function_families import legendre
-from lapwing.linear.operators.operator import as_operator
+from lapwing.linear.operators.operator import Stacked, as_operator
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -93,22 +93,25 @@ class ReleasedMasses:
     hidden: bool
 
     @classmethod
-    def of(cls, channel: Channel, release: Release, cells: Cells, people: int) -> ReleasedMasses:
-        """Return that of a release of one block with additive noise.
+    def of(
+        cls, block: Block, answers: Vector, cells: Cells, people: int, *, hidden: bool
+    ) -> ReleasedMasses:
+        """Return that of a block with additive noise.
 
+        answers: float64 [answers], noisy.
         cells: How the mass of each lies on the symbols.
 
         Notes
         -----
         One product of the operator with as many columns as cells, and O(answers * cells^2).
         """
-        deviation = np.sqrt(noise_of(channel.blocks[0]))
-        seen = channel.blocks[0].operator.matmat(cells.spread())
+        deviation = np.sqrt(noise_of(block))
+        seen = block.operator.matmat(cells.spread())
         seen *= people / deviation
         # The last column of the root is what the others see of the answers.
-        both = np.column_stack([seen, release.blocks[0] / deviation])
-        root, answers = np.split(np.linalg.qr(both, mode="r")[: seen.shape[1]], [-1], axis=1)
-        return cls(root, answers[:, 0], people, release.people is None)
+        both = np.column_stack([seen, answers / deviation])
+        root, told = np.split(np.linalg.qr(both, mode="r")[: seen.shape[1]], [-1], axis=1)
+        return cls(root, told[:, 0], people, hidden)
 
     def near(self, pilot: Vector) -> tuple[Matrix, Vector]:
         """Return H and s about the population, sampled by the distribution of the pilot.
@@ -131,6 +134,38 @@ class ReleasedMasses:
         return seen.T @ seen, seen.T @ told
 
 
+@dataclass(frozen=True, eq=False)
+class LinearAnswers:
+    """Weighted sums of the people in a release, with independent noise of their own.
+
+    weights: Weight of each symbol, float64 [answers, symbols]: the middle of those of its people.
+    spread: How far those of its people are from it at most, float64 [answers, symbols].
+    answers: Noisy sums, float64 [answers].
+    variances: Of their noise, float64 [answers].
+    """
+
+    weights: Matrix
+    spread: Matrix
+    answers: Vector
+    variances: Vector
+
+    def beside(
+        self, block: Block, answers: Vector, mass: Vector, people: int
+    ) -> tuple[Block, Vector]:
+        """Return a block that also has these answers, all of them with its noise, and all answers.
+
+        answers: Those of the block, float64 [answers].
+        mass: A distribution near that of the people, float64 [symbols]. Differences between the
+            people of a symbol count as noise.
+        """
+        law = required(block.law, AdditiveNoise, "a release with added noise is needed")
+        unknown = people * (self.spread @ mass)
+        scale = np.sqrt(law.variance / (self.variances + unknown**2))
+        more = as_operator(self.weights * scale[:, None])
+        both = Stacked([block.operator, more])
+        return Block(both, law), np.concatenate([answers, self.answers * scale])
+
+
 def noise_of(block: Block) -> float:
     """Return the variance of the noise in each answer, or raise UnsupportedChannelError."""
     # Of several rounds the answers are combined, and so is their noise.
@@ -138,29 +173,31 @@ def noise_of(block: Block) -> float:
     return required(block.law, AdditiveNoise, refusal).variance
 
 
-def inner_information(channel: Channel, cells: Cells, people: int) -> Vector:
+def inner_information(block: Block, cells: Cells, people: int) -> Vector:
     """Return what a release says about mass that moves between the halves of each cell.
 
     See :meth:`Cells.inner_information`: float64 [cells].
     """
     halves = np.where(cells.along() - cells.share / 2 < 0.5, 1.0, -1.0)
-    seen = channel.blocks[0].operator.matmat(cells.spread() * halves[:, None])
-    told: Vector = (seen**2).sum(axis=0) * (people**2 / noise_of(channel.blocks[0]))
+    seen = block.operator.matmat(cells.spread() * halves[:, None])
+    told: Vector = (seen**2).sum(axis=0) * (people**2 / noise_of(block))
     return told
 
 
-def people_given(block: Block, release: Release, population: Vector, people: int) -> Vector:
+def people_given(
+    block: Block, answers: Vector, population: Vector, people: int, *, hidden: bool
+) -> Vector:
     """Return the mean of the people's masses, given the distribution from which they were drawn.
 
     It is ``m + D A' (A D A' + V)^-1 (y - A m)``, with D the covariance of the sampling and V that
     of the noise. So the deviation of the release from the distribution is divided between the two.
-    Some masses may be negative, and they sum to one. Where the number of people is an estimate,
-    their true number is left free.
+    Some masses may be negative, and they sum to one.
 
     block: Block of the release's channel.
-    release: The release.
+    answers: Its noisy answers, float64 [answers].
     population: Distribution m, float64 [symbols].
     people: Number of people.
+    hidden: Whether that is an estimate. Their true number is then left free.
 
     Notes
     -----
@@ -170,7 +207,7 @@ def people_given(block: Block, release: Release, population: Vector, people: int
     """
     operator, variance = block.operator, noise_of(block)
     # The total varies by as much as itself where it is not known, and not at all where it is.
-    total = float(people) if release.people is None else 0.0
+    total = float(people) if hidden else 0.0
 
     def drawn(masses: Vector) -> Vector:
         found: Vector = population * (masses + (total - 1) * float(population @ masses))
@@ -180,7 +217,7 @@ def people_given(block: Block, release: Release, population: Vector, people: int
         along: Vector = operator.matvec(drawn(operator.rmatvec(answers)))
         return along * (people / variance) + answers
 
-    residual = release.blocks[0] - people * operator.matvec(population)
+    residual = answers - people * operator.matvec(population)
     found = population + drawn(operator.rmatvec(_solved(system, residual))) / variance
     masses: Vector = found / found.sum()
     return masses
@@ -416,7 +453,6 @@ class SpectralPursuit(Declared):
     name: ClassVar[str] = "spectral-pursuit"
     reads: ClassVar[Kind] = "release"
 
-    @one_thread
     @inherits(Decoder.decode)
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution, with the credible bands of the posterior.
@@ -426,12 +462,25 @@ class SpectralPursuit(Declared):
         UnsupportedChannelError
             When the channel is not one linear release, or its strategy cannot be inverted.
         """
+        return self.decode_beside(channel, release, None)
+
+    @one_thread
+    def decode_beside(
+        self, channel: Channel, release: Release, beside: LinearAnswers | None
+    ) -> Distribution:
+        """Return the distribution from a release and from further answers about the same people.
+
+        The jumps are those of the release alone.
+        """
         pursued = StepPursuit(band=False).decode(channel, release)
-        people = pursued.reports
+        people, hidden = pursued.reports, release.people is None
+        block, answers = channel.blocks[0], release.blocks[0].astype(np.float64)
+        if beside is not None:
+            block, answers = beside.beside(block, answers, pursued.mass, people)
         held = channel.domain.left.size
         most = held if 2 * held <= 3 * self.cells else self.cells
         basis, cells = equal_runs(channel.domain, pursued.mass, most=most)
-        said = ReleasedMasses.of(channel, release, cells, people)
+        said = ReleasedMasses.of(block, answers, cells, people, hidden=hidden)
         learned = learned_answer(
             said.near,
             basis,
@@ -442,20 +491,20 @@ class SpectralPursuit(Declared):
         )
         smooth = cells.share * learned.mass[cells.cell]
         stepped = pursued.mass.copy()
-        for outside, beside in zip(channel.domain.outside_indices, (1, -1), strict=False):
+        for outside, near in zip(channel.domain.outside_indices, (1, -1), strict=False):
             # A step of the bins goes on outside, where nothing may be; what it put there is theirs.
             excess = stepped[outside] - smooth[outside]
             stepped[outside] = smooth[outside]
-            stepped[outside + beside] = max(stepped[outside + beside] + excess, 0.0)
+            stepped[outside + near] = max(stepped[outside + near] + excess, 0.0)
         population = (stepped + smooth) / (stepped + smooth).sum()
         mass = population
         if self.target == "people":
-            shown = people_given(channel.blocks[0], release, population, people)
+            shown = people_given(block, answers, population, people, hidden=hidden)
             mass = _distribution(shown, population, held)
         uncertainty = None
         if self.band:
             uncertainty = _with_tails(
-                _uncertainty(channel, release, learned, basis, cells),
+                _uncertainty(block, answers, learned, basis, cells, hidden=hidden),
                 sums_tails(release, lambda: spikes_of(prefix_estimate(channel, release).root)),
                 whole=in_whole_people(release),
             )
@@ -498,7 +547,13 @@ def _with_tails(uncertainty: Uncertainty, tails: float, *, whole: bool) -> Uncer
 
 
 def _uncertainty(
-    channel: Channel, release: Release, learned: WholeAnswer, basis: ScaledBasis, cells: Cells
+    block: Block,
+    answers: Vector,
+    learned: WholeAnswer,
+    basis: ScaledBasis,
+    cells: Cells,
+    *,
+    hidden: bool,
 ) -> Uncertainty:
     """Return the error distribution of the posterior, carried from the cells to their symbols."""
     waves, local = always_allowed(learned.mass, basis)
@@ -509,14 +564,14 @@ def _uncertainty(
     pilot, people = learned.evidence.pilot, learned.evidence.reports
     if cells.cell.size <= FINE:
         likelihood = FineLikelihood.of(
-            as_operator(channel.blocks[0].operator),
-            release.blocks[0].astype(np.float64),
+            as_operator(block.operator),
+            answers,
             people=people,
-            variance=noise_of(channel.blocks[0]),
-            hidden=release.people is None,
+            variance=noise_of(block),
+            hidden=hidden,
         )
         return fine_band(likelihood, learned, cells, waves, single)
-    inner = inner_information(channel, cells, people)
+    inner = inner_information(block, cells, people)
     laws = {}
     for one in widened_posteriors(learned.evidence, learned.prior, floor):
         bridge = 1 / (1 / (one.floor * single) + inner)
