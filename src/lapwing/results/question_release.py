@@ -235,8 +235,6 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
         object.__setattr__(self, "from_curve", tuple(self.from_curve))
         if not self.parts and not self.from_curve:
             raise ArgumentError("parts", "must be at least one answer")
-        if len({*self.questions}) < len(self.questions):
-            raise ArgumentError("parts", "must not answer a question twice")
         if (self.people is None) == self.promise.shows_people:
             raise ArgumentError("people", "must be None if their number is secret")
         if any(part.share <= 0 for part in self.parts) or sum(p.share for p in self.parts) > 1:
@@ -256,6 +254,8 @@ class QuestionRelease(SummedRelease, Declared, FromFields, Stored):
             AskedNumbers(asked, self.domain, self.promise)  # refuses what the domain cannot answer
             if self.curve is None or not isinstance(asked, Quantile):
                 raise ArgumentError("from_curve", "must be quantiles, of a release with the curve")
+        if len({*self.questions}) < len(self.questions):
+            raise ArgumentError("parts", "must not answer a question twice")
         if not self.promise.allows(self.loss):
             raise PrivacyError("the answers cost more than the stated privacy parameters")
 
