@@ -253,8 +253,10 @@ def symbols_in(counted: Domain, domain: Domain) -> Counts:
     """Return the bin of a domain that holds each bin of a finer one: int64 [counted.size]."""
     if counted == domain:
         return np.arange(domain.size)
-    fractions = replace(domain, whole=False) if getattr(domain, "whole", False) else domain
-    places = fractions.index(counted.left / 2 + counted.right / 2).astype(np.int64)
+    parts: Any = domain
+    if getattr(domain, "whole", False):  # the middle of a bin need not be a whole number
+        parts = replace(parts, whole=False)
+    places = parts.index(counted.left / 2 + counted.right / 2).astype(np.int64)
     for name in ("below_index", "above_index", "missing_index"):
         ours, theirs = getattr(counted, name), getattr(domain, name)
         if ours is not None and theirs is not None:
