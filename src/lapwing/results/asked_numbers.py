@@ -256,7 +256,7 @@ def symbols_in(counted: Domain, domain: Domain) -> Counts:
     parts: Any = domain
     if getattr(domain, "whole", False):  # the middle of a bin need not be a whole number
         parts = replace(parts, whole=False)
-    places = parts.index(counted.left / 2 + counted.right / 2).astype(np.int64)
+    places: Counts = parts.index(counted.left / 2 + counted.right / 2).astype(np.int64)
     for name in ("below_index", "above_index", "missing_index"):
         ours, theirs = getattr(counted, name), getattr(domain, name)
         if ours is not None and theirs is not None:
