@@ -90,9 +90,10 @@ def by_curve(
 ) -> tuple[Quantile, ...]:
     """Return the questions for quantiles that the curve answers, for its share of the budget.
 
-    Draws divide the budget by the number of quantiles, and a curve holds them all. One quantile is
-    nearer by a draw. Two and more are nearer by the curve with all of their budget, and so is one
-    next to a curve that is asked. With shares, each question has what it is given.
+    Draws divide the budget by the number of quantiles, and a curve holds them all. So a draw is
+    usually nearer for one quantile, and the curve for three (`benchmarks/accuracy/central`). Two,
+    and one beside a curve that is asked, would also have half of the budget, so they are the
+    curve's. With shares, each question has what it is given.
 
     segmented: By segment, quantiles are drawn, because nothing else was measured.
     """
