@@ -37,6 +37,9 @@ demo-collector: .venv/.installed-collector  ## a collector, 200,000 real reports
 # One worker for each processor, so one thread for each worker.
 test soak: export OMP_NUM_THREADS := 1
 
+# In a test the secure source draws the same words each time, and in a long one fresh words.
+soak: export LAPWING_FRESH_DRAWS := 1
+
 # Tests of one group share a process, and so one Java. Without a path in PYTEST_ARGS pytest takes the
 # `testpaths` of pyproject.toml: the tests, and the package for its doctests.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup

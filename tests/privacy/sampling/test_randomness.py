@@ -13,7 +13,6 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from lapwing.errors import ArgumentError
-from lapwing.privacy.sampling import randomness
 from lapwing.privacy.sampling.randomness import (
     BUFFER_BYTES,
     WORD,
@@ -51,6 +50,8 @@ class Scripted:
 
 # The keystream
 
+OF_THE_PACKAGE = secure()  # in a test it draws the words of that test
+
 
 def test_seeded_words_are_aes_in_counter_mode() -> None:
     secret = hashlib.sha512(b"lapwing seeded 12345 1").digest()[:48]
@@ -71,7 +72,7 @@ def test_secure_words_are_aes_keyed_by_the_operating_system(
         return given
 
     monkeypatch.setattr(os, "urandom", urandom)
-    source = Keystream(randomness._secure._draw_key)
+    source = Keystream(OF_THE_PACKAGE._draw_key)
     np.testing.assert_array_equal(source.words(20_000), aes_words(given, 20_000))
     assert asked == [48]
 
