@@ -575,21 +575,22 @@ def test_answers_are_weighted_sums_of_the_bins(relation, asked):
 
 
 def test_the_curve_is_decoded_with_the_answers_beside_it():
-    """It is nearer and its intervals are narrower, and they hold as often."""
-    people, errors, widths, held = VALUES[:300], {}, {}, {}
-    for seed in range(12):
-        made = published(seed, values=people, questions=["mean", "share above 20", "curve"])
+    """It is nearer and its intervals are narrower, and they hold, also in a long thin tail."""
+    drawn = np.random.default_rng(5).normal(1.5, 1.2, size=300)
+    people, errors, widths, held = np.exp(drawn).clip(0, 100), {}, {}, {}
+    for seed in range(8):
+        made = published(seed, values=people, questions=["mean", "curve"])
         alone = lw.survey.Publication(made.release.curve).distribution
         for name, one in (("alone", alone), ("both", made.distribution)):
             band = one.confidence_band()
             truth = np.searchsorted(np.sort(people), band.points, side="right") / people.size
-            errors.setdefault(name, []).append(np.abs(one.cdf(band.points) - truth).max())
+            errors.setdefault(name, []).append(np.abs(one.cdf(band.points) - truth).mean())
             widths.setdefault(name, []).append(np.mean(band.high - band.low))
             inside = (band.low <= truth + 1e-9) & (truth <= band.high + 1e-9)
             held.setdefault(name, []).append(inside.mean())
     assert np.mean(errors["both"]) < 0.9 * np.mean(errors["alone"])
     assert np.mean(widths["both"]) < 0.8 * np.mean(widths["alone"])
-    assert np.mean(held["both"]) > 0.85
+    assert np.mean(held["both"]) > 0.9
 
 
 def test_noise_below_nobody_makes_nobody_the_surer_of_nobody():

@@ -144,23 +144,26 @@ def _error_laws(
     }
 
 
-def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
+def always_allowed(
+    mass: Vector, scaled: ScaledBasis, *, least: float = 0.02
+) -> tuple[Matrix, Vector]:
     """Return the floor of a prior: shapes and single bins that are allowed whatever was learned.
 
     The first are columns G such that ``G G'`` is the covariance of smooth shapes, float64 [size,
     frequencies]. The second are local masses, float64 [size], averaged over neighbors and at least
-    a fiftieth of a uniform one. A bin's variance is a part of its local mass. Anything goes outside
+    a part of a uniform one. A bin's variance is a part of its local mass. Anything goes outside
     of the range: what an interval says of the people there must not follow from what was learned of
     others.
 
     mass: float64 [size], the decoded distribution.
     scaled: Its waves, and its filter.
+    least: That part.
     """
     from scipy.ndimage import gaussian_filter1d  # slow to import
 
     size, joined, basis = scaled.size, scaled.joined, scaled.basis
-    local = np.maximum(mass, 0.02 / size)
-    local[joined] = np.maximum(gaussian_filter1d(mass[joined], scaled.blur), 0.02 / size)
+    local = np.maximum(mass, least / size)
+    local[joined] = np.maximum(gaussian_filter1d(mass[joined], scaled.blur), least / size)
     local[scaled.outside] = FREE * size
     columns = np.zeros((size, basis.frequency.size))
     cells = basis.columns * np.sqrt(local[joined] * size)[:, None] / size

@@ -371,6 +371,12 @@ def _falling_from(level: float, corner: float, decay: float, degree: Vector) -> 
 
 MOST_CELLS = 512
 
+_FLOOR, _FLOOR_BESIDE = (0.02, 1.0), (3.0, 2.0)
+"""Least local mass of a band, in uniform ones, and factor of its floor: alone, beside answers."""
+# A mean seems to say much of a thin tail. With the first floor, bands beside a mean held 81 and 87%
+# of the points of two columns at 300 people and epsilon 1, with the second 94 and 93%. They are 28%
+# narrower than those of the curve alone, instead of 40%.
+
 
 @dataclass(frozen=True)
 class SpectralPursuit(Declared):
@@ -485,7 +491,9 @@ class SpectralPursuit(Declared):
         pursued = StepPursuit(band=False).decode(channel, release)
         people, hidden = pursued.reports, release.people is None
         block, answers = channel.blocks[0], release.blocks[0].astype(np.float64)
+        floor = _FLOOR
         if beside is not None:
+            floor = _FLOOR_BESIDE
             block, answers = beside.beside(block, answers, pursued.mass, people)
         held = channel.domain.left.size
         most = held if 2 * held <= 3 * self.cells else self.cells
@@ -514,7 +522,7 @@ class SpectralPursuit(Declared):
         uncertainty = None
         if self.band:
             uncertainty = _with_tails(
-                _uncertainty(block, answers, learned, basis, cells, hidden=hidden),
+                _uncertainty(block, answers, learned, basis, cells, hidden=hidden, floor=floor),
                 sums_tails(release, lambda: spikes_of(prefix_estimate(channel, release).root)),
                 whole=in_whole_people(release),
             )
@@ -564,13 +572,15 @@ def _uncertainty(
     cells: Cells,
     *,
     hidden: bool,
+    floor: tuple[float, float],
 ) -> Uncertainty:
     """Return the error distribution of the posterior, carried from the cells to their symbols."""
-    waves, local = always_allowed(learned.mass, basis)
-    single = local / local.size
-    floor = waves @ waves.T + np.diag(single)
+    least, factor = floor
+    waves, local = always_allowed(learned.mass, basis, least=least)
+    waves, single = waves * np.sqrt(factor), local / local.size * factor
+    allowed = waves @ waves.T + np.diag(single)
     if cells.cell.size == basis.size:
-        return widened_band(learned.evidence, learned.prior, floor)
+        return widened_band(learned.evidence, learned.prior, allowed)
     pilot, people = learned.evidence.pilot, learned.evidence.reports
     if cells.cell.size <= FINE:
         likelihood = FineLikelihood.of(
@@ -583,7 +593,7 @@ def _uncertainty(
         return fine_band(likelihood, learned, cells, waves, single)
     inner = inner_information(block, cells, people)
     laws = {}
-    for one in widened_posteriors(learned.evidence, learned.prior, floor):
+    for one in widened_posteriors(learned.evidence, learned.prior, allowed):
         bridge = 1 / (1 / (one.floor * single) + inner)
         if one.name.startswith("population"):
             bridge += pilot / people
