@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import PrivacyError
-from lapwing.linear.memoized import cached_property, memoized
+from lapwing.linear.arrays import cached_property, memoized
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.results.asked_numbers import STRENGTH, AskedNumbers, Counts, within

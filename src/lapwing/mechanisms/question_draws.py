@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import ArgumentError, MismatchError
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import cached_property
 from lapwing.mechanisms.quantile_draws import QuantileDraws
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.guarantee import weakest_standing

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.linear.arrays import Matrix, Vector, read_only
-from lapwing.linear.memoized import memoized
+from lapwing.linear.arrays import Matrix, Vector, memoized, read_only
 from lapwing.mechanisms.histogram_query import CellStrategy, HistogramQuery
 from lapwing.mechanisms.linear_mechanism import (
     LinearMechanism,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lapwing.linear.arrays import Matrix
-from lapwing.results.band import normal_critical_value
 from lapwing.results.joint_documents import MapDocument
 from lapwing.results.joint_plotting import BLOCKS, MAP_BLOCKS, PANELS, ShownAxis, largest
 from lapwing.results.rounding import percent
+from lapwing.results.uncertainty import normal_critical_value
 
 
 def map_document(joint: Any, less: Any = None, *, level: float = 0.95) -> MapDocument:

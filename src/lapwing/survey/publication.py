@@ -22,7 +22,7 @@ from lapwing.decoders.releases.spectral_pursuit import LinearAnswers, SpectralPu
 from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
 from lapwing.facts import html_of
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import cached_property
 from lapwing.planning.release_choice import Choice
 from lapwing.planning.release_defaults import mechanism_choice, release_decoder
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
@@ -35,11 +35,11 @@ from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release, check_unit
 from lapwing.registry import MECHANISMS, publication_of
-from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, VAGUE, all_noise, counted_word, vague
 from lapwing.results.distribution import Distribution
 from lapwing.results.steps import Detail
 from lapwing.results.timeline import segments_figure
+from lapwing.results.uncertainty import Target
 from lapwing.results.weak_parameters import warn_of_parameters
 
 Drawn = TypeVar("Drawn")

@@ -13,7 +13,7 @@ import numpy as np
 from lapwing.decoders.releases.spectral_pursuit import LinearAnswers
 from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.facts import html_of
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import cached_property
 from lapwing.mechanisms.question_draws import QuestionDraws, asked_draws
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
 from lapwing.privacy.ledger import LedgerFile
@@ -27,12 +27,12 @@ from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.questions import Curve, Mean, Quantile, Question, read, read_questions
 from lapwing.results.asked_numbers import AskedNumbers, counting_domain, symbols_in, within
-from lapwing.results.band import Target
 from lapwing.results.distribution import Distribution
 from lapwing.results.plotting import dots_figure
 from lapwing.results.question_answers import Answer, answer_documents, question_table
 from lapwing.results.question_release import QuestionRelease
 from lapwing.results.released_answers import LEVEL, answer_released, part_for
+from lapwing.results.uncertainty import Target
 from lapwing.results.weak_parameters import warn_of_parameters
 from lapwing.survey.publication import (
     PlannedRelease,

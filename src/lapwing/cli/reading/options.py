@@ -17,7 +17,7 @@ from lapwing.privacy.guarantee import Neighbors
 from lapwing.registry import hint
 
 if TYPE_CHECKING:
-    from lapwing.results.band import Target
+    from lapwing.results.uncertainty import Target
 
 SurveyFile = Annotated[Path, argument("The survey's JSON document (lapwing new).", "SURVEY")]
 
@@ -134,7 +134,7 @@ def check_level(level: float) -> None:
 
 def target_of(typed: str) -> Target:
     """Return whom intervals are about. ArgumentError when it is another word."""
-    from lapwing.results.band import Target  # slow to import
+    from lapwing.results.uncertainty import Target  # slow to import
 
     if typed not in get_args(Target):
         raise ArgumentError("target", "must be 'population' or 'empirical'", repr(typed))

@@ -12,8 +12,7 @@ from lapwing.declared import Declared
 from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.releases.prefix_estimate import sums_tails
 from lapwing.docstrings import inherits
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
 from lapwing.protocol.channels.additive_noise import AdditiveNoise

@@ -17,8 +17,7 @@ from lapwing.decoders.releases.noisy_total import NoisyTotal
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.projections import simplex
@@ -27,10 +26,9 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.tally import Kind
 from lapwing.protocol.release import Release
-from lapwing.results.band import MOSTLY_ZERO
 from lapwing.results.distribution import Distribution
 from lapwing.results.unanswered import too_few
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import MOSTLY_ZERO, Uncertainty
 
 MANY = 64
 """Number of labels from which their distribution can be learned."""

@@ -10,14 +10,13 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from lapwing.decoders.decoder import required
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector, read_only
-from lapwing.linear.memoized import memoized
+from lapwing.linear.arrays import Matrix, Vector, memoized, read_only
 from lapwing.linear.operators.operator import Operator, as_operator, dense
 from lapwing.linear.operators.sums import UNIT, BlendedSums, NestedSums, NormalRoot, SquareRootSums
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.release import Release
-from lapwing.results.band import MOST_TAILS, MOSTLY_ZERO
+from lapwing.results.uncertainty import MOST_TAILS, MOSTLY_ZERO
 
 DENSE = 2048
 """Most symbols of a release whose strategy is inverted as a matrix."""

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import From
 from lapwing.errors import ArgumentError
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import cached_property
 from lapwing.papers.baselines.multiply_shift import (
     PooledHashes,
     factors_and_shifts,

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.docstrings import inherits
-from lapwing.linear.arrays import Vector
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import Vector, cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import WORD, RandomSource

@@ -13,8 +13,7 @@ from lapwing.decoders.decoder import Decoder, decoder_document, guarantee_of
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.projections import projected, spread
 from lapwing.papers.baselines.normalization import shares_summing_to_one
 from lapwing.protocol.channels.channel import Channel

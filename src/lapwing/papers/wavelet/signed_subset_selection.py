@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne
 from lapwing.errors import DomainError
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import cached_property
 from lapwing.linear.operators.operator import PairSymmetric
 from lapwing.papers.wavelet.signed_subset_law import SignedSubset
 from lapwing.privacy.exact_numbers import (

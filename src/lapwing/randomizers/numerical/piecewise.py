@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.linear.arrays import Vector
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import Vector, cached_property
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.domain import domain_of
