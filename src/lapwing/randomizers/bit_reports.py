@@ -198,7 +198,7 @@ def random_sets(
     flat, width = sets.reshape(-1), sets.shape[1]
     bound, change_items = np.uint64(items - 1), None
     if own.size >= _MANY_SETS:
-        from lapwing.randomizers.set_kernel import begin_sets, change_items
+        from lapwing.randomizers.report_kernel import begin_sets, change_items
 
         ones = bits_set(sets)
         start, short, item = np.empty((3, own.size), dtype=np.int64)
@@ -268,7 +268,7 @@ def count_bits(data: NDArray[np.uint8]) -> NDArray[np.int64]:
         else:
             total = np.unpackbits(data, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
         return total
-    from lapwing.randomizers.popcount_kernel import positional_popcount
+    from lapwing.randomizers.report_kernel import positional_popcount
 
     width = data.shape[1]
     if width % 8 == 0 and data.flags.c_contiguous:

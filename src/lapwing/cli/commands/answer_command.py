@@ -40,7 +40,7 @@ from lapwing.results.joint_documents import JointRequest
 from lapwing.results.question_answers import answer_documents, question_table
 from lapwing.results.rounding import exact_text, level_text
 from lapwing.results.uncertainty import Target
-from lapwing.survey.question_publication import QuestionPublication
+from lapwing.survey.publication import QuestionPublication
 
 
 class _End(NamedTuple):

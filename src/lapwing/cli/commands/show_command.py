@@ -143,7 +143,7 @@ def _release(release: Any, how: HowShown) -> Shown:
 
 def _question_release(release: Any, how: HowShown) -> Shown:
     from lapwing.cli.showing.released import released_answers
-    from lapwing.survey.question_publication import QuestionPublication
+    from lapwing.survey.publication import QuestionPublication
 
     return released_answers(QuestionPublication(release), how.name, level=how.level)
 

@@ -11,7 +11,7 @@ from lapwing.documents import read, read_as
 from lapwing.results.question_release import QuestionRelease
 from lapwing.results.rounding import count_text, level_text
 from lapwing.results.uncertainty import Target
-from lapwing.survey.question_publication import QuestionPublication
+from lapwing.survey.publication import QuestionPublication
 
 FORMAT = "lapwing-question-release"
 

@@ -32,13 +32,13 @@ from lapwing.engines.arrow.report_count import (
     count_from_document,
     count_to_document,
 )
+from lapwing.engines.arrow.report_folder import SavedProgress
 from lapwing.engines.arrow.report_tables import (
     STANDING,
     check_report_table,
     open_report_csv,
     read_reports,
 )
-from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, open_table
 from lapwing.engines.arrow.text_columns import unchecked_texts
 from lapwing.engines.arrow.typed_files import SmallFiles

@@ -26,13 +26,13 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import check_symbol
-from lapwing.randomizers.numerical.mean_estimate import (
+from lapwing.randomizers.numerical.piecewise import (
     MeanEstimate,
+    Piecewise,
     grid_points,
     mean_of,
     own_counts,
 )
-from lapwing.randomizers.numerical.piecewise import Piecewise
 from lapwing.randomizers.two_level import CodeReports, NearAndFar
 
 LARGEST_GRID = 2**20

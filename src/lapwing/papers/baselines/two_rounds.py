@@ -15,8 +15,7 @@ from lapwing.papers.baselines.stochastic_rounding import StochasticRounding
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.randomizers.numerical.mean_estimate import MeanEstimate, grid_points
-from lapwing.randomizers.numerical.piecewise import Piecewise
+from lapwing.randomizers.numerical.piecewise import MeanEstimate, Piecewise, grid_points
 
 MeanRandomizer = StochasticRounding | Piecewise
 

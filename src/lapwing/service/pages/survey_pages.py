@@ -16,10 +16,10 @@ from starlette.responses import Response
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.problems import Problem
 from lapwing.results.rounding import exact_text
+from lapwing.service.analyst_routes import pair_question
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.pages.page_answers import page
-from lapwing.service.pages.pair_views import pair_asks, pair_difference_view, pair_view
 from lapwing.service.pages.plain_words import (
     TEXTS,
     asked_in_words,
@@ -28,9 +28,14 @@ from lapwing.service.pages.plain_words import (
     look_in_words,
     predicted,
 )
-from lapwing.service.pages.result_views import difference_view, result_view
+from lapwing.service.pages.result_views import (
+    difference_view,
+    pair_asks,
+    pair_difference_view,
+    pair_view,
+    result_view,
+)
 from lapwing.service.pages.sign_in import admin_here, admin_proof, analyst_here, to_sign_in
-from lapwing.service.pair_routes import pair_question
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.results import Question
