@@ -10,13 +10,14 @@ import pytest
 import lapwing as lw
 from lapwing.errors import PrivacyError
 from lapwing.mechanisms import quantile_draws
-from lapwing.mechanisms.quantile_draws import (
+from lapwing.mechanisms.question_draws import (
     QuantileDraws,
+    QuestionDraws,
+    budget_shares,
     falling_weights,
     ordered_triples,
     uniform_below,
 )
-from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.privacy.promise import Promise
