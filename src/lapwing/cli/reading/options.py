@@ -127,9 +127,9 @@ Settings = Annotated[
 
 def check_level(level: float) -> None:
     """Raise ArgumentError unless it is the level of an interval, before anything is read."""
-    from lapwing.results import band  # slow to import
+    from lapwing.results import uncertainty  # slow to import
 
-    band.check_level(level)
+    uncertainty.check_level(level)
 
 
 def target_of(typed: str) -> Target:
