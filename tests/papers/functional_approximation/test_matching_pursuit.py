@@ -19,7 +19,7 @@ from lapwing.linear.function_families import (
     splines,
 )
 from lapwing.mechanisms.prefix_sums import PrefixSums
-from lapwing.papers.functional_approximation import exponential_mechanism as drawing
+from lapwing.papers.functional_approximation import matching_pursuit as drawing
 from lapwing.papers.functional_approximation.matching_pursuit import (
     SELECTION_SHARE,
     MatchingPursuit,
