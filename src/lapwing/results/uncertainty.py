@@ -430,12 +430,7 @@ def with_tails(critical: float, tails: float) -> float:
     return critical + tails * max(critical**3 - 3 * critical, 0.0) / 24
 
 
-_VARIANTS = {
-    "population pointwise",
-    "empirical simultaneous",
-    "population simultaneous",
-    "density",
-}
+_VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous", "density"}
 """The names that documents have for the fields of Variants."""
 
 _DRAWS = 1000

@@ -23,10 +23,7 @@ from lapwing.protocol.messages.exact_counts import ExactCounts, exact_counts_of,
 from lapwing.protocol.messages.unit_rows import require_column, unit_named
 from lapwing.protocol.release import Mechanism
 from lapwing.questions import Question
-from lapwing.survey.publication import (
-    Publication,
-    planned,
-)
+from lapwing.survey.publication import Publication, planned
 
 
 @american

@@ -494,9 +494,7 @@ def _step(number: int, job: Job | None = None) -> list[_Step]:
     return [_Step(number, rows, reports, refused)]
 
 
-def _bundles(
-    sources: list[tuple[int, ReportSource]],
-) -> Iterator[list[tuple[int, ReportSource]]]:
+def _bundles(sources: list[tuple[int, ReportSource]]) -> Iterator[list[tuple[int, ReportSource]]]:
     """Yield sources one by one, but small files with the same columns together."""
     some: list[tuple[int, ReportSource]] = []
     for number, source in sources:

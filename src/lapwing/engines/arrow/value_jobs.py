@@ -204,14 +204,7 @@ def randomize(
     for one in columns:
         one.check_type()
     workers = 1 if rng is not None else threads_or_all(threads)
-    work = partial(
-        write_columns,
-        survey=survey,
-        by=by,
-        rng=rng,
-        threads=workers,
-        advance=advance,
-    )
+    work = partial(write_columns, survey=survey, by=by, rng=rng, threads=workers, advance=advance)
     ending = output.suffix.lower()
     if ending in ENDINGS:
         if by is not None and ending not in LABELED_ENDINGS:
