@@ -25,8 +25,8 @@ from lapwing.results.answer_documents import (
     LabelsAnswer,
     NumbersAnswer,
 )
+from lapwing.results.joint_conditions import read_joint
 from lapwing.results.joint_documents import JointAnswer, JointDifferenceAnswer
-from lapwing.results.joint_questions import read_joint
 from lapwing.results.uncertainty import Target
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector

@@ -31,8 +31,7 @@ from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
 from lapwing.facts import html_of
 from lapwing.linear.arrays import cached_property
 from lapwing.mechanisms.question_draws import QuestionDraws, asked_draws
-from lapwing.planning.release_choice import Choice
-from lapwing.planning.release_defaults import mechanism_choice, release_decoder
+from lapwing.planning.release_defaults import Choice, mechanism_choice, release_decoder
 from lapwing.privacy.guarantee import Guarantee, weakest_standing
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss

@@ -32,8 +32,7 @@ from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.chosen_bins import advice_on
 from lapwing.planning.error_prediction import expected_error, question_columns
 from lapwing.planning.expected_error import ExpectedError, question_error_text
-from lapwing.planning.release_choice import mechanism_text
-from lapwing.planning.release_defaults import mechanism_choice, release_bins
+from lapwing.planning.release_defaults import mechanism_choice, mechanism_text, release_bins
 from lapwing.planning.release_questions import expected_answers
 from lapwing.planning.simulation import KINDS
 from lapwing.privacy.exact_numbers import Delta, Epsilon, exact_delta

@@ -23,18 +23,14 @@ from lapwing.linear.arrays import cached_property
 from lapwing.linear.operators.separable import ProductBlocks
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, bin_range, bins_of, place_apart
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.categorical.affine_subset_selection import (
     MOST_CELLS,
-    AffineSubsetSelection,
 )
-from lapwing.randomizers.categorical.own_cells import BITS
-from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
-from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
+from lapwing.randomizers.categorical.own_cells import BITS, set_randomizer
 from lapwing.randomizers.joint.axis_windows import LARGEST_SET, too_many_sets
 from lapwing.randomizers.joint.box_wave import BoxWave, ProductField, require_product
 from lapwing.randomizers.mixture import COIN, Component, Mixture, component_groups
@@ -383,11 +379,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
             raise ArgumentError(
                 "blocks", "must divide the cells into at least two", advice="Use smaller ones"
             )
-        if optimal_size(cells, self.epsilon) == 1:
-            return RandomizedResponse(Categories(cells), self.epsilon)
-        if BITS < cells <= MOST_CELLS:
-            return AffineSubsetSelection(Categories(cells), self.epsilon)
-        return SubsetSelection(Categories(cells), self.epsilon)
+        return set_randomizer(cells, self.epsilon, affine=BITS < cells <= MOST_CELLS)
 
     def _blocks(self, sizes: Sizes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the block of each symbol, on both axes."""

@@ -2,7 +2,7 @@
 
 The mean is estimated with its deviation, from reports that stand for points of a line. A square
 wave or a mixture estimates the mean about as well, together with the whole distribution. Use this
-one for comparison. For the variance see :mod:`lapwing.papers.baselines.two_rounds`.
+one for comparison. For the variance see :mod:`lapwing.papers.baselines.stochastic_rounding`.
 """
 
 from __future__ import annotations

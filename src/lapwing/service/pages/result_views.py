@@ -69,13 +69,11 @@ def result_view(document: Document) -> dict[str, Any]:
 
     document: As :meth:`lapwing.service.results.Results.document` returns it.
     """
-    missing, band = document.get("missing"), document["band"]
+    missing = document.get("missing")
     head = {
         "kind": document["kind"],
         "reports": count_text(document["reports"]),
-        "intervals": None
-        if band is None
-        else band_text(band, document["level"], document["about"]),
+        "intervals": _band(document),
         "warnings": document["warnings"],
         "measured_in": document["measured_in"],
         "answers": document["answers"],
@@ -107,6 +105,12 @@ def result_view(document: Document) -> dict[str, Any]:
                 "remainder": percent(document["remainder"]),
                 "searched": count_text(document["searched"]),
             }
+
+
+def _band(document: Document) -> str | None:
+    """Return what the intervals of a result are."""
+    band = document["band"]
+    return None if band is None else band_text(band, document["level"], document["about"])
 
 
 def _list(document: Document, size: int) -> dict[str, Any]:
@@ -290,9 +294,7 @@ def difference_view(document: Document) -> dict[str, Any]:
         "names": names,
         "reports": count_text(document["reports"]),
         "against_reports": count_text(document["against_reports"]),
-        "intervals": None
-        if document["band"] is None
-        else band_text(document["band"], document["level"], document["about"]),
+        "intervals": _band(document),
         "people": document["people"],
         "differ": document["differ"],
         "caution": document.get("caution"),
@@ -378,7 +380,9 @@ def pair_view(document: Document) -> dict[str, Any]:
     sides = _sides(document, domain)
     ordered = [axis.ordered for axis in domain.domains]
     return {
-        **_head(document),
+        "intervals": _band(document),
+        "warnings": document["warnings"],
+        "not_shown": document["map"]["not_shown"],
         "kind": document["kind"],
         "reports": count_text(document["reports"]),
         "map": None if sum(ordered) == 1 else _map(document, sides),
@@ -411,17 +415,6 @@ def pair_difference_view(document: Document) -> dict[str, Any]:
         "map": _map(document, _sides(document, domain), marginal=False),
         "marginals": marginals,
         "questions": document["questions"],
-    }
-
-
-def _head(document: Document) -> dict[str, Any]:
-    band = document["band"]
-    return {
-        "intervals": None
-        if band is None
-        else band_text(band, document["level"], document["about"]),
-        "warnings": document["warnings"],
-        "not_shown": document["map"]["not_shown"],
     }
 
 
