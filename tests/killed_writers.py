@@ -19,7 +19,7 @@ import pyarrow as pa
 
 import lapwing as lw
 from lapwing.engines.arrow import randomize
-from lapwing.engines.arrow.saved_progress import SavedProgress
+from lapwing.engines.arrow.report_folder import SavedProgress
 from lapwing.privacy import Ledger
 from lapwing.protocol import ExactCounts
 

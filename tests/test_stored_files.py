@@ -15,8 +15,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.documents import Stored
+from lapwing.engines.arrow.report_folder import SavedProgress, identity
 from lapwing.engines.arrow.report_tables import write_reports
-from lapwing.engines.arrow.saved_progress import SavedProgress, identity
 from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError, TornFileError
 from lapwing.protocol import ExactCounts
 from lapwing.registry import FORMATS

@@ -260,13 +260,6 @@ def class_of(document_format: str) -> Any:
     return _found(FORMATS[document_format])
 
 
-def publication_of(document_format: Any) -> Any:
-    """Return the publication of a format that `Release` does not read, else None."""
-    if document_format != "lapwing-question-release":
-        return None
-    return _found("lapwing.survey.question_publication:QuestionPublication")
-
-
 Names = tuple[Callable[[str], object], Callable[[], list[str]], list[str]]
 
 

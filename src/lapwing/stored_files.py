@@ -217,7 +217,7 @@ def _parquet(path: Path) -> Any:
 
 
 def _progress(path: Path) -> JobProgress:
-    from lapwing.engines.arrow.saved_progress import read_head
+    from lapwing.engines.arrow.report_folder import read_head
 
     head, _ = read_head(path)
     return JobProgress(path, head["job"], len(head["done"]))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.cli.showing.joint import joint_tables
+from lapwing.cli.showing.answer import joint_tables
 from lapwing.results import JointDistribution
 from lapwing.results.joint_answers import JointRequest, joint_answer
 from tests.cli.running import Program

@@ -21,7 +21,7 @@ import pytest
 
 from lapwing import Categories, Integers, Interval, Product, Survey
 from lapwing.linear.operators.operator import dense
-from lapwing.papers.wavelet.signed_subset_law import SignedSubset
+from lapwing.papers.wavelet.signed_subset_selection import SignedSubset
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.protocol.channels.hashed_channel import HashedSupport

@@ -23,7 +23,7 @@ from lapwing.linear.operators.operator import (
 )
 from lapwing.linear.operators.random_signs import SignColumns, random_columns
 from lapwing.linear.operators.separable import ProductBlocks, Separable
-from lapwing.papers.baselines.multiply_shift import PooledHashes, factors_and_shifts, keys_of
+from lapwing.papers.baselines.local_hashing import PooledHashes, factors_and_shifts, keys_of
 from lapwing.papers.square_wave.sliding_box import SlidingBox
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {

@@ -19,8 +19,8 @@ import lapwing as lw
 from lapwing.cli.reading.options import make_with_settings, parameters_of
 from lapwing.declared import AtLeastOne, Declared, From, declared_fields, requirement, says
 from lapwing.decoders import Candidates, CompressiveEstimate
-from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.label_shares import LabelShares
+from lapwing.decoders.releases.prefix_estimate import CellCounts
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError, LapwingError

@@ -15,7 +15,7 @@ from lapwing.decoders.decoder import Neighbors
 from lapwing.distances import l1
 from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.operator import dense
-from lapwing.papers.wavelet.signed_subset_law import SignedSubset
+from lapwing.papers.wavelet.signed_subset_selection import SignedSubset
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import Block, Multinomial, ProductOfBits
 from lapwing.tallies import CountTally

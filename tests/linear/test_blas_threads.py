@@ -11,7 +11,7 @@ import pytest
 import scipy.linalg  # noqa: F401
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
-from lapwing.linear.blas_threads import OneThread, one_thread
+from lapwing.linear.arrays import OneThread, one_thread
 from lapwing.registry import DECODERS
 
 

@@ -9,14 +9,15 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import PrivacyError
-from lapwing.mechanisms import quantile_draws
-from lapwing.mechanisms.quantile_draws import (
+from lapwing.mechanisms import question_draws
+from lapwing.mechanisms.question_draws import (
     QuantileDraws,
+    QuestionDraws,
+    budget_shares,
     falling_weights,
     ordered_triples,
     uniform_below,
 )
-from lapwing.mechanisms.question_draws import QuestionDraws, budget_shares
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.privacy.promise import Promise
@@ -61,10 +62,10 @@ class Branches:
 @pytest.fixture
 def branching(monkeypatch):
     """Let draws take every branch, with few distances and no outward move of a whole range."""
-    monkeypatch.setattr(quantile_draws, "SMALLEST_WEIGHT", 4)
-    monkeypatch.setattr(quantile_draws, "picked", lambda weights, source: source.branch(weights))
+    monkeypatch.setattr(question_draws, "SMALLEST_WEIGHT", 4)
+    monkeypatch.setattr(question_draws, "picked", lambda weights, source: source.branch(weights))
     monkeypatch.setattr(
-        quantile_draws, "uniform_below", lambda bound, source: source.branch([1] * bound)
+        question_draws, "uniform_below", lambda bound, source: source.branch([1] * bound)
     )
     monkeypatch.setattr(QuantileDraws, "outward", 1)
 
@@ -217,16 +218,16 @@ class Given:
 
 
 def test_the_last_numbers_that_would_be_drawn_more_often_are_drawn_again():
-    whole = 2 ** (64 * quantile_draws._WORDS)
+    whole = 2 ** (64 * question_draws._WORDS)
     limit = whole - whole % 7
     assert uniform_below(7, Given(limit - 1)) == 6
     assert uniform_below(7, Given(limit, whole - 1, 9)) == 2
 
 
 def test_a_place_is_picked_as_often_as_its_weight_says(monkeypatch):
-    monkeypatch.setattr(quantile_draws, "uniform_below", lambda bound, source: source.pop())
+    monkeypatch.setattr(question_draws, "uniform_below", lambda bound, source: source.pop())
     weights = np.array([0, 2, 1, 0, 3], dtype=object)
-    found = [quantile_draws.picked(weights, [number]) for number in range(6)]
+    found = [question_draws.picked(weights, [number]) for number in range(6)]
     assert np.bincount(found, minlength=5).tolist() == weights.tolist()
 
 

@@ -12,8 +12,12 @@ from lapwing.linear.operators.sums import NormalRoot
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree, TreeStrategy
-from lapwing.planning.release_choice import UNKNOWN, predicted_error
-from lapwing.planning.release_defaults import mechanism_choice, recommended_mechanism
+from lapwing.planning.release_defaults import (
+    UNKNOWN,
+    mechanism_choice,
+    predicted_error,
+    recommended_mechanism,
+)
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval

@@ -14,7 +14,7 @@ import lapwing as lw
 from lapwing.cli import main
 from lapwing.errors import FormatError, PrivacyError
 from lapwing.mechanisms.private_bounds import count_steps
-from lapwing.papers.baselines.two_rounds import mean_and_variance
+from lapwing.papers.baselines.stochastic_rounding import mean_and_variance
 from lapwing.papers.functional_approximation.interactive_sites import (
     PursuitSite,
     QuantileSite,

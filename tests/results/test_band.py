@@ -27,8 +27,7 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.covariance import Covariance
 from lapwing.results import uncertainty
-from lapwing.results.band import Band, cut_band, with_tails
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import Band, Uncertainty, Variants, cut_band, with_tails
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken
 

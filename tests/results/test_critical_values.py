@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 from lapwing.errors import ArgumentError
-from lapwing.results.band import (
+from lapwing.results.uncertainty import (
     independent_critical_values,
     normal_critical_value,
     whole_reach,

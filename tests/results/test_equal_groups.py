@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import lapwing as lw
-from lapwing.results.band import to_zero
+from lapwing.results.uncertainty import to_zero
 from tests.signed_decoder import projected, unbiased
 
 PEOPLE, PAIRS = 4000, 20

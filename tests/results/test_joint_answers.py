@@ -25,8 +25,8 @@ from lapwing.results.joint_answers import (
     shrunk,
     unsure,
 )
-from lapwing.results.joint_map import map_document
-from lapwing.results.joint_questions import read_joint
+from lapwing.results.joint_conditions import read_joint
+from lapwing.results.joint_documents import map_document
 from lapwing.results.joint_uncertainty import JointUncertainty
 
 AXES = lw.Product(x=lw.Integers(0, 9), kind=lw.Categories(["a", "b of x", "rare"]))

@@ -17,7 +17,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.results import JointDistribution, JointUncertainty
-from lapwing.results.joint_map import map_document
+from lapwing.results.joint_documents import map_document
 from lapwing.results.plotting import new_figure
 
 CLOCK = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True)

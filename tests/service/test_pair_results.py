@@ -18,10 +18,9 @@ import pytest
 import lapwing as lw
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.joint_answers import FEW, JointRequest, joint_answer
-from lapwing.service.analyst_routes import MOST_ASKED
+from lapwing.service.analyst_routes import MOST_ASKED, pair_question
 from lapwing.service.app import ENDPOINTS
 from lapwing.service.openapi import openapi_document
-from lapwing.service.pair_routes import pair_question
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.settings import Settings
 from tests.service.one_collector import problem, site

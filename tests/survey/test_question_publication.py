@@ -18,7 +18,7 @@ from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.questions import read
 from lapwing.results.question_release import QuestionRelease, pure_epsilon
 from lapwing.results.released_answers import answer_released, noise_beyond
-from lapwing.survey.question_publication import linear_answers, planned_answers
+from lapwing.survey.publication import linear_answers, planned_answers
 
 VALUES = np.random.default_rng(1).gamma(2, 12, size=3000).clip(0, 100)
 AGES = lw.Interval(0, 100)

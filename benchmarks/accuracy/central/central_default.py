@@ -23,8 +23,7 @@ from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree
-from lapwing.planning.release_choice import mechanism_text
-from lapwing.planning.release_defaults import recommended_mechanism
+from lapwing.planning.release_defaults import mechanism_text, recommended_mechanism
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval

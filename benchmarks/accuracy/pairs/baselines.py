@@ -19,7 +19,7 @@ from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
 from lapwing.linear.projections import simplex
 from lapwing.papers.baselines.adaptive_tree import AdaptiveTree
 from lapwing.papers.baselines.hybrid_grids import Grid, consistent, updated
-from lapwing.randomizers.joint.hybrid_grid_sizes import guideline
+from lapwing.randomizers.joint.multiscale_boxes import guideline
 
 Counts = NDArray[np.int64]
 Table = NDArray[np.float64]

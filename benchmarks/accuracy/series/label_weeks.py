@@ -15,7 +15,7 @@ import lapwing as lw
 from benchmarks.markdown import table
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.registry import HOMES
-from lapwing.results.band import Band, DifferenceBand, Kind, Target
+from lapwing.results.uncertainty import Band, DifferenceBand, Kind, Target
 
 TITLE = "Intervals of weeks of labels"
 FULL: dict[str, Any] = {"settings": 44, "repeats": 80, "of_many": 20}

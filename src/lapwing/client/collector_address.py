@@ -15,8 +15,7 @@ from secrets import SystemRandom
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from lapwing.client.address_form import normal_address
-from lapwing.client.outbox import LONGEST_PAUSE, Parcel
+from lapwing.client.outbox import LONGEST_PAUSE, Parcel, normal_address
 from lapwing.documents import parse
 from lapwing.errors import (
     ArgumentError,
@@ -26,13 +25,7 @@ from lapwing.errors import (
     MismatchError,
     MissingExtraError,
 )
-from lapwing.protocol.messages.batch import (
-    ALREADY,
-    EPOCH_NAME,
-    JSON_MEDIA_TYPE,
-    MEDIA_TYPE,
-    STORED,
-)
+from lapwing.protocol.messages.batch import ALREADY, EPOCH_NAME, JSON_MEDIA_TYPE, MEDIA_TYPE, STORED
 from lapwing.protocol.messages.problems import PREFIX, Problem
 from lapwing.survey.survey import Survey
 

@@ -16,12 +16,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lapwing.client.collector_address import (
-    CollectorAddress,
-    Epoch,
-    check_fingerprint,
-    check_size,
-)
+from lapwing.client.collector_address import CollectorAddress, Epoch, check_fingerprint, check_size
 from lapwing.client.device_file import DeviceFile, keyed_hash, row_key
 from lapwing.client.outbox import (
     KEEP_DAYS,

@@ -5,8 +5,8 @@ from .likelihood.expectation_maximization import ExpectationMaximization as Expe
 from .logs.exhaustive_scan import Candidates as Candidates
 from .logs.exhaustive_scan import ExhaustiveScan as ExhaustiveScan
 from .logs.exhaustive_scan import PrefixExtension as PrefixExtension
-from .releases.cell_counts import CellCounts as CellCounts
 from .releases.label_shares import LabelShares as LabelShares
+from .releases.prefix_estimate import CellCounts as CellCounts
 from .releases.spectral_pursuit import SpectralPursuit as SpectralPursuit
 from .releases.step_pursuit import StepPursuit as StepPursuit
 from .structured.sparse_recovery import CompressiveEstimate as CompressiveEstimate

@@ -26,8 +26,7 @@ from lapwing.decoders.empirical_bayes.dense_model import learned_prior, pilot_of
 from lapwing.decoders.empirical_bayes.gaussian_model import Posterior, ScaledBasis
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT
 from lapwing.errors import ArgumentError, DomainError, MismatchError, kind_of
-from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Matrix, Vector, one_thread
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.protocol.channels.channel import Channel

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.operators.operator import Stacked, dense
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import gap, largest_eigenvalue, projected_gradient, quadratic_on_simplex

@@ -27,8 +27,7 @@ import numpy as np
 from lapwing.decoders.unbiased.linear_estimate import asked_noise
 from lapwing.decoders.unbiased.unbiased_shares import guessed_shares
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Matrix, Vector, one_thread
 from lapwing.planning.chosen_bins import FEW_BINS, recommended_bins, with_bins
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.planned_parts import CurveRisk, next_randomizer

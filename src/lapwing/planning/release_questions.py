@@ -10,8 +10,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.mechanisms.quantile_draws import QuantileDraws
-from lapwing.mechanisms.question_draws import QuestionDraws
+from lapwing.mechanisms.question_draws import QuantileDraws, QuestionDraws
 from lapwing.planning.expected_error import ErrorByKind, ExpectedError
 from lapwing.planning.release_defaults import quick_release_decoder
 from lapwing.privacy.integer_noise import Noise

@@ -8,13 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.linear.memoized import cached_property
-from lapwing.privacy.sampling.randomness import (
-    WORD,
-    RandomSource,
-    half_words_below,
-    scalar_below,
-)
+from lapwing.linear.arrays import cached_property
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, half_words_below, scalar_below
 from lapwing.protocol.randomizer import Fault, Fill, fault_of, fill_reports, refuse
 
 _LANES = 4096
@@ -203,7 +198,7 @@ def random_sets(
     flat, width = sets.reshape(-1), sets.shape[1]
     bound, change_items = np.uint64(items - 1), None
     if own.size >= _MANY_SETS:
-        from lapwing.randomizers.set_kernel import begin_sets, change_items
+        from lapwing.randomizers.report_kernel import begin_sets, change_items
 
         ones = bits_set(sets)
         start, short, item = np.empty((3, own.size), dtype=np.int64)
@@ -273,7 +268,7 @@ def count_bits(data: NDArray[np.uint8]) -> NDArray[np.int64]:
         else:
             total = np.unpackbits(data, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
         return total
-    from lapwing.randomizers.popcount_kernel import positional_popcount
+    from lapwing.randomizers.report_kernel import positional_popcount
 
     width = data.shape[1]
     if width % 8 == 0 and data.flags.c_contiguous:

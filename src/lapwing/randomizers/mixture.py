@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, ReportError
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import cached_property
 from lapwing.linear.operators.operator import Coarsened, OwnColumns
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -232,7 +232,7 @@ class Mixture(Randomizer[Collected]):
             order = np.argsort(groups, kind="stable")
             ends = np.bincount(groups, minlength=len(self.groups)).cumsum()
         else:
-            from lapwing.randomizers.group_kernel import order_by_group
+            from lapwing.randomizers.report_kernel import order_by_group
 
             order, ends = order_by_group(np.ascontiguousarray(groups))
         return order, [0, *ends[: len(self.groups)].tolist()]
@@ -299,7 +299,7 @@ class Mixture(Randomizer[Collected]):
 def _place(data: NDArray[np.uint8], members: NDArray[np.int64], reports: NDArray[np.uint8]) -> None:
     """Write the reports of some rows behind the byte of their group."""
     if len(data) >= _MANY:
-        from lapwing.randomizers.group_kernel import place_reports
+        from lapwing.randomizers.report_kernel import place_reports
 
         place_reports(data, members, reports)
         return

@@ -1,4 +1,3 @@
-from .band import Band as Band
 from .cumulative import Cumulative as Cumulative
 from .difference import Difference as Difference
 from .distribution import Distribution as Distribution
@@ -10,3 +9,4 @@ from .question_answers import Answer as Answer
 from .question_release import QuestionRelease as QuestionRelease
 from .series import Series as Series
 from .signed_estimate import SignedEstimate as SignedEstimate
+from .uncertainty import Band as Band

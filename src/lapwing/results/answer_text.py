@@ -37,7 +37,6 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
-from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, counted_in_two, counted_word
 from lapwing.results.exact_values import EXACT, NO_ERROR
 from lapwing.results.question_answers import asks_curve
@@ -64,6 +63,7 @@ from lapwing.results.rounding import (
 )
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.unanswered import reason_of
+from lapwing.results.uncertainty import Target
 
 METHOD = "method of the intervals"
 """The fact about where the intervals come from."""

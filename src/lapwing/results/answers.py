@@ -12,7 +12,7 @@ a share of a range or a label    ``result.answer``, by :mod:`lapwing.results.que
                                  Inside bins and at their edges
                                  :func:`lapwing.results.intervals.probability_ends`
 rows of a table of labels        :func:`largest_rows`: simultaneous, by
-                                 :func:`lapwing.results.band.table_kind`
+                                 :func:`lapwing.results.uncertainty.table_kind`
 rows of a table, by value        :func:`cdf_columns`
 about whom                       ``about`` of every document, by
                                  :func:`lapwing.results.counted.whom`
@@ -75,7 +75,6 @@ from lapwing.results.answer_documents import (
     ShiftRow,
 )
 from lapwing.results.atoms import atoms_at
-from lapwing.results.band import Band, DifferenceBand, Kind, Target
 from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
 from lapwing.results.counted import all_noise, counted_word, guarantees_of, unit_document, whom_of
 from lapwing.results.directions import mean_shift
@@ -102,6 +101,7 @@ from lapwing.results.symbols import (
     values_of,
 )
 from lapwing.results.unanswered import reason_of, unknown_symbols, without_numbers
+from lapwing.results.uncertainty import Band, DifferenceBand, Kind, Target
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:

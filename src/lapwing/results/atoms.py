@@ -18,9 +18,9 @@ from scipy.sparse import csr_matrix, identity
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, short_repr
-from lapwing.results.band import Target
 from lapwing.results.intervals import answering
 from lapwing.results.uncertainty import (
+    Target,
     Uncertainty,
     independent_critical_values,
     normal_critical_value,

@@ -9,10 +9,9 @@ from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee, People
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_text import domain_text
-from lapwing.results.band import Among, Kind
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.readable import Columns
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Among, Kind, Uncertainty
 
 __all__ = ["Comparable", "People", "domain_mismatch", "people_of"]
 

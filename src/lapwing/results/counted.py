@@ -7,10 +7,10 @@ from typing import Any
 
 from lapwing.privacy.guarantee import Guarantee, PrivacyUnit
 from lapwing.results.answer_documents import DifferenceAnswer
-from lapwing.results.band import Target
 from lapwing.results.exact_values import EXACT, is_exact, parts_of
 from lapwing.results.intervals import quantile_ends
 from lapwing.results.rounding import count_text
+from lapwing.results.uncertainty import Target
 
 Promise = Guarantee | Mapping[str, Any] | None
 """A guarantee, or its document."""

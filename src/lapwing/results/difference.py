@@ -20,7 +20,6 @@ from lapwing.registry import class_of
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import difference_answer
-from lapwing.results.band import Among, Kind, table_kind
 from lapwing.results.circle import circle_from
 from lapwing.results.comparable import Comparable, People, domain_mismatch, people_of
 from lapwing.results.counted import counted_word, whom_of
@@ -44,11 +43,11 @@ from lapwing.results.rounding import count_text
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.symbols import measured_in
 from lapwing.results.unanswered import unless_few
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Among, Kind, Uncertainty, table_kind
 from lapwing.stored_fields import Coded, FromFields
 
 if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
-    from lapwing.results.band import Target
+    from lapwing.results.uncertainty import Target
 
 __all__ = ["Comparable", "Difference", "People", "people_of"]
 

@@ -12,25 +12,25 @@ from numpy.typing import ArrayLike
 
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import Vector, cached_property
 from lapwing.protocol.domains.ranges import Closed, bin_of_low, held_values, symbol_places, to_spans
-from lapwing.results.band import (
-    Among,
-    DifferenceBand,
-    Kind,
-    Target,
-    check_level,
-    cut_band,
-    table_kind,
-    to_zero,
-)
 from lapwing.results.circle import circle_from
 from lapwing.results.comparable import Comparable
 from lapwing.results.directions import directions_of, mean_shift, quantile_arc, shift_interval
 from lapwing.results.distribution_intervals import DistributionIntervals
 from lapwing.results.intervals import band_on, ends_of_share, mean_ends, probability_ends, reaching
-from lapwing.results.uncertainty import SIMULATED_LIMIT, Uncertainty
+from lapwing.results.uncertainty import (
+    SIMULATED_LIMIT,
+    Among,
+    DifferenceBand,
+    Kind,
+    Target,
+    Uncertainty,
+    check_level,
+    cut_band,
+    table_kind,
+    to_zero,
+)
 
 
 class DifferenceIntervals:

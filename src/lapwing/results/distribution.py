@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.declared import Whole
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Values, as_numbers
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import Values, as_numbers, cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
@@ -28,7 +27,6 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import result_answer, table_columns
 from lapwing.results.atoms import Atom, atoms_at
-from lapwing.results.band import Among, Kind, Target, table_kind
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People, people_of
 from lapwing.results.distribution_intervals import DistributionIntervals, warn_at_an_end
@@ -41,7 +39,7 @@ from lapwing.results.signed_estimate import Listed, SignedEstimate
 from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import counts_of_values, drawn_values, share_symbol
 from lapwing.results.unanswered import columns_without_numbers, is_small, reason_of, unless_few
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Among, Kind, Target, Uncertainty, table_kind
 from lapwing.stored_fields import UNSAID, FromFields
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, LimitedWarning, callers_level
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.ranges import (
@@ -32,7 +32,6 @@ from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve, Question
 from lapwing.results.answer_documents import AnswerDocument
 from lapwing.results.atoms import Atom, found_bins
-from lapwing.results.band import Among, Band, Kind, Target, table_kind
 from lapwing.results.circle import Circle, circle_from, refuse_on_circle
 from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
@@ -52,7 +51,7 @@ from lapwing.results.question_answers import Answer, answer_documents, answer_qu
 from lapwing.results.rounding import estimate_text
 from lapwing.results.signed_estimate import SignedEstimate, present_uncertainty, spans_interval
 from lapwing.results.unanswered import is_small
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, table_kind
 
 
 class DistributionIntervals:

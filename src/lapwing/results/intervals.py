@@ -29,12 +29,12 @@ from lapwing.protocol.domains.ranges import (
     to_days,
     touched,
 )
-from lapwing.results.band import Among, whole_reach
 from lapwing.results.circle import circle_from
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.directions import MeanDirection, mean_direction
 from lapwing.results.symbols import share_symbol
 from lapwing.results.uncertainty import (
+    Among,
     Band,
     Kind,
     Target,
@@ -43,6 +43,7 @@ from lapwing.results.uncertainty import (
     check_level,
     independent_critical_values,
     normal_critical_value,
+    whole_reach,
 )
 
 

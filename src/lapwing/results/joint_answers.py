@@ -33,7 +33,7 @@ from lapwing.results.association import most_information
 from lapwing.results.counted import whom
 from lapwing.results.difference import Difference
 from lapwing.results.exact_values import EXACT, is_exact, promise_text
-from lapwing.results.joint_conditions import slice_place, slices
+from lapwing.results.joint_conditions import JointQuestion, read_joint, slice_place, slices
 from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_distribution import LEAST_SLICE, SLICE, JointDistribution
 from lapwing.results.joint_documents import (
@@ -44,10 +44,9 @@ from lapwing.results.joint_documents import (
     LabelCurve,
     MeasureRow,
     SliceRow,
+    map_document,
 )
-from lapwing.results.joint_map import map_document
 from lapwing.results.joint_plotting import PANELS, largest
-from lapwing.results.joint_questions import JointQuestion, read_joint
 from lapwing.results.question_answers import WIDE, answer_documents, question_table
 from lapwing.results.rounding import (
     NONE,

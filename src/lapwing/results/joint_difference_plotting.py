@@ -10,7 +10,7 @@ import numpy as np
 
 from lapwing.linear.arrays import Vector
 from lapwing.results.difference import Difference, People
-from lapwing.results.joint_map import map_document
+from lapwing.results.joint_documents import map_document
 from lapwing.results.joint_plotting import ShownAxis, figure_for, short_label, thin
 from lapwing.results.picture import Bars, Curves
 from lapwing.results.plotting import ESTIMATE, TRUTH, draw, plain, wrapped

@@ -20,7 +20,6 @@ from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain_documents import STORED_DOMAIN
 from lapwing.protocol.domains.product import Product
 from lapwing.results.association import correlation_of, information_text, mutual_information
-from lapwing.results.band import check_level, normal_critical_value
 from lapwing.results.counted import whom
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import NO_ERROR, StoredResult, exact_mark, is_exact, promise_text
@@ -39,7 +38,7 @@ from lapwing.results.joint_difference import JointDifference
 from lapwing.results.joint_uncertainty import JointUncertainty
 from lapwing.results.readable import Columns, SummarizedResult, equal_results, hash_of_result, plain
 from lapwing.results.rounding import count_text, estimate_text, percent
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, check_level, normal_critical_value
 from lapwing.stored_fields import FromFields, StoredArray
 
 LEAST_SLICE = 0.02

@@ -11,13 +11,13 @@ import numpy as np
 
 from lapwing.errors import ArgumentError, MissingExtraError
 from lapwing.linear.arrays import Matrix, Vector, Whole
-from lapwing.results.band import normal_critical_value
 from lapwing.results.counted import whom
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.exact_values import is_exact
 from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guarantee
 from lapwing.results.plotting import BAND, ESTIMATE, TINT, plain, set_ticks, wrapped, write_percent
 from lapwing.results.rounding import axis_text, count_text, estimate_text, level_text, percent
+from lapwing.results.uncertainty import normal_critical_value
 
 BLOCKS = 8
 """Blocks of each axis in the map of uncertainty: nothing is said of single cells."""

@@ -14,8 +14,7 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.protocol.domains.product import Product
 from lapwing.results.association import MEASURES, deviation, measure_of, most_information
-from lapwing.results.band import normal_critical_value
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import Uncertainty, Variants, normal_critical_value
 from lapwing.stored_fields import FromFields, StoredArray
 
 _LARGEST = 1e30

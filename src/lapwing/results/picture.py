@@ -22,7 +22,6 @@ from lapwing.protocol.domains.ranges import OpenEnd, open_end, to_points
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.questions import Histogram, Question, Share
 from lapwing.results.atoms import expected_mass, found_bins
-from lapwing.results.band import Band, DifferenceBand, Target
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.exact_values import EXACT, is_exact
@@ -31,6 +30,7 @@ from lapwing.results.rounding import beyond_text, count_text, level_text, number
 from lapwing.results.steps import Detail, Steps, drawn_steps, shared_steps
 from lapwing.results.symbols import measured_in, values_of
 from lapwing.results.unanswered import reason_of
+from lapwing.results.uncertainty import Band, DifferenceBand, Target
 
 BAR_LIMIT = 40
 """How many bars can be read. Of more values the largest are shown."""

@@ -33,7 +33,6 @@ from lapwing.questions import (
 )
 from lapwing.results.answer_documents import AnswerDocument
 from lapwing.results.answers import cdf_columns, number_row, typed_places
-from lapwing.results.band import Among, Target
 from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.counted import whom_of
 from lapwing.results.exact_values import NO_ERROR, is_exact
@@ -41,6 +40,7 @@ from lapwing.results.rounding import interval_text, number_text, number_writer, 
 from lapwing.results.signed_estimate import spans_interval
 from lapwing.results.symbols import MISSING_UNSEEN, missing_unseen
 from lapwing.results.unanswered import HARDLY_ANYBODY, reason_of, unknown_symbols
+from lapwing.results.uncertainty import Among, Target
 
 ASKS = "asks"
 """The entry of a provenance with the questions of a survey. Without one, the survey asks for the

@@ -14,8 +14,8 @@ import numpy as np
 from lapwing.docstrings import inherits
 from lapwing.errors import MissingExtraError
 from lapwing.facts import html_of, lines_of
-from lapwing.results.band import Kind
 from lapwing.results.exact_values import EXACT
+from lapwing.results.uncertainty import Kind
 
 Columns = dict[str, list[Any]]
 """Names to columns of one length, of plain Python values."""

@@ -12,10 +12,9 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.band import to_zero
 from lapwing.results.rounding import gap, interval_text, number_text, with_interval
 from lapwing.results.symbols import values_of
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, to_zero
 from lapwing.stored_fields import FromFields
 
 ChangeKind = Literal["jump", "odd week"]

@@ -20,9 +20,8 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.protocol.domains.domain import Domain, flat_shares
 from lapwing.results.atoms import expected_mass, found_bins
-from lapwing.results.band import Target
 from lapwing.results.intervals import answering
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Target, Uncertainty
 
 KEY = "steps"
 """Where the provenance of a result has the number of its steps."""

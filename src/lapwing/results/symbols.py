@@ -16,7 +16,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.domains.ranges import held_values, to_points, to_values
 from lapwing.protocol.domains.units import is_missing, to_text
-from lapwing.results.band import Among
+from lapwing.results.uncertainty import Among
 
 MISSING_KEY, AT_UPPER_END = "missing", "upper end"
 """In the provenance of a result: the missing were counted at the upper end, and are not seen."""

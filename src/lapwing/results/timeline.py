@@ -15,7 +15,6 @@ from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.band import Target
 from lapwing.results.circle import Circle
 from lapwing.results.counted import counted_word
 from lapwing.results.distribution import Distribution
@@ -37,6 +36,7 @@ from lapwing.results.rounding import count_text, level_text
 from lapwing.results.steps import Detail, check_detail, drawn_steps, shared_steps
 from lapwing.results.symbols import in_numbers, measured_in, values_of
 from lapwing.results.unanswered import reason_of
+from lapwing.results.uncertainty import Target
 
 _COLUMNS = 4
 """Small pictures in a row."""

@@ -1,7 +1,7 @@
 """Results whose numbers are noise: every output says why, in place of the numbers.
 
 That is so of a group of too few people, whose shares are divided by a number of people that is
-hardly known (:class:`lapwing.decoders.releases.noisy_total.NoisyTotal`). It is so of a column in
+hardly known (:class:`lapwing.decoders.releases.label_shares.NoisyTotal`). It is so of a column in
 which perhaps nobody has a value.
 """
 

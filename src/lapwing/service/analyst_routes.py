@@ -1,4 +1,7 @@
-"""Routes of an analyst: surveys, their state, tallies and results. Needs a token of a role."""
+"""Routes of an analyst: surveys, their state, tallies and results, also of two attributes.
+
+They need a token of a role.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ from lapwing.results.answer_documents import (
     LabelsAnswer,
     NumbersAnswer,
 )
+from lapwing.results.joint_conditions import read_joint
+from lapwing.results.joint_documents import JointAnswer, JointDifferenceAnswer
 from lapwing.results.uncertainty import Target
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
@@ -159,20 +164,27 @@ class ResultHead(TypedDict):
     together: NotRequired[list[JoinedEpoch]]
 
 
-RESULT = {
-    "description": "The questions and their answers, as from `lapwing decode --json`.",
-    "allOf": [
-        ResultHead,
-        {"oneOf": [NumbersAnswer, LabelsAnswer, HeavyHittersAnswer, DifferenceAnswer]},
-    ],
+_PARTS = {
+    "epoch": (
+        "Name of the epoch. Append .csv, .svg or .png for a table or a picture.",
+        {"type": "string", "pattern": rf"^{EPOCH_NAME.pattern}(\.(csv|svg|png))?$"},
+    )
 }
 
-_CONTENT = {
-    media_type.partition(";")[0]: RESULT
-    if form == "json"
-    else {"type": "string", **({"format": "binary"} if form == "png" else {})}
-    for form, media_type in MEDIA_TYPES.items()
-}
+
+def _result(*documents: Any) -> dict[int, AnswerSchema]:
+    """Return the schema of a result, as one of these documents, or as a table or a picture."""
+    result = {
+        "description": "The questions and their answers, as from `lapwing decode --json`.",
+        "allOf": [ResultHead, {"oneOf": [*documents]}],
+    }
+    content = {
+        media_type.partition(";")[0]: result
+        if form == "json"
+        else {"type": "string", **({"format": "binary"} if form == "png" else {})}
+        for form, media_type in MEDIA_TYPES.items()
+    }
+    return {200: AnswerSchema("A result.", content)}
 
 
 @endpoint(
@@ -242,28 +254,24 @@ async def show_alarm(request: Request, query: SegmentQuery) -> Response:
     *DECODED,
     role="analyst",
     query=ResultQuery,
-    parts={
-        "epoch": (
-            "Name of the epoch. Append .csv, .svg or .png for a table or a picture.",
-            {"type": "string", "pattern": rf"^{EPOCH_NAME.pattern}(\.(csv|svg|png))?$"},
-        )
-    },
-    answers={200: AnswerSchema("A result.", _CONTENT)},
+    parts=_PARTS,
+    answers=_result(NumbersAnswer, LabelsAnswer, HeavyHittersAnswer, DifferenceAnswer),
 )
 async def show_result(request: Request, query: ResultQuery) -> Response:
     """Return what the reports say, as JSON, a table or a picture."""
     collector, kept = found_survey(request)
-    epoch = request.path_params["epoch"]
-    question, form = _question_of(epoch, query, kept, find=collector.life.survey)
+    question, form = _question_of(query, kept, request)
+    return await _in_form(collector, kept, question, form)
+
+
+async def _in_form(
+    collector: Collector, kept: KeptSurvey, question: Question, form: Form
+) -> Response:
+    """Return a result as JSON, or as a table or a picture, a file of its own."""
     if form == "json":
         return json_answer(await collector.results.document(kept, question))
     content = await collector.results.content(kept, question, form)
-    return in_form(content, kept, question.epoch, form)
-
-
-def in_form(content: bytes, kept: KeptSurvey, epoch: str, form: Form) -> Response:
-    """Return a table or a picture as a file of its own."""
-    name = f"{kept.stored.fingerprint[:12]}-{epoch}.{form}"
+    name = f"{kept.stored.fingerprint[:12]}-{question.epoch}.{form}"
     headers = {**NOT_KEPT, "content-disposition": f'inline; filename="{name}"'}
     if form == "svg":  # opened on its own it is a page, in which nothing may run
         headers["content-security-policy"] = "default-src 'none'; style-src 'unsafe-inline'"
@@ -276,14 +284,12 @@ def found_survey(request: Request) -> tuple[Collector, KeptSurvey]:
     return collector, collector.life.survey(request.path_params["survey"])
 
 
-def _question_of(
-    name: str, query: ResultQuery, kept: KeptSurvey, *, find: Callable[[str], KeptSurvey]
-) -> tuple[Question, Form]:
+def _question_of(query: ResultQuery, kept: KeptSurvey, request: Request) -> tuple[Question, Form]:
     """Return what the address and the query ask of a survey, and in which form.
 
-    `find` returns another survey by its fingerprint. A ProblemError says what cannot be read.
+    A ProblemError says what cannot be read.
     """
-    epoch, form = epoch_and_form(name, kept)
+    epoch, form = _epoch_and_form(request, kept)
     if kept.survey.randomizer.domain.name == Product.name:
         raise malformed("this survey asks about two attributes. Its results are under pairs/")
     ranges: tuple[tuple[str, str], ...] = ()
@@ -296,22 +302,24 @@ def _question_of(
         raise malformed("quantiles on a circle need start, the value where counting begins")
     question = Question(
         epoch=epoch,
-        segment=query.segment,
-        against=query.against,
-        against_segment=query.against_segment,
-        target=query.target,
-        level=query.level,
+        **_compared(query),
         ranges=ranges,
         probabilities=_probabilities(query.quantiles),
         start=query.start,
-        asks=_asks(query.ask),
-        together=_together(query.together, find),
+        asks=_asks(query.ask, lambda each: str(read(each))),
+        together=_together(query.together, collector_of(request).life.survey),
     )
     return question, form
 
 
-def epoch_and_form(name: str, kept: KeptSurvey) -> tuple[str, Form]:
+def _compared(query: ComparedQuery) -> dict[str, Any]:
+    """Return the parameters that questions to results of any kind have."""
+    return {name: getattr(query, name) for name in ComparedQuery.__struct_fields__}
+
+
+def _epoch_and_form(request: Request, kept: KeptSurvey) -> tuple[str, Form]:
     """Return the name of an epoch, which may have a point in it, and the form asked for."""
+    name = request.path_params["epoch"]
     stem, point, ending = name.rpartition(".")
     forms: tuple[Form, ...] = get_args(Form)
     form: Any = ending
@@ -335,12 +343,12 @@ def _probabilities(text: str | None) -> tuple[float, ...]:
     return numbers
 
 
-def _asks(asks: tuple[str, ...]) -> tuple[str, ...]:
+def _asks(asks: tuple[str, ...], words: Callable[[str], str]) -> tuple[str, ...]:
     """Return questions in their own words. A ProblemError names the first that is none."""
     if len(asks) > MOST_ASKED:
         raise malformed(f"at most {MOST_ASKED} questions can be asked at once, got {len(asks)}")
     try:
-        return tuple(dict.fromkeys(str(read(each)) for each in asks))
+        return tuple(dict.fromkeys(map(words, asks)))
     except ArgumentError as error:
         raise malformed(str(error)) from None
 
@@ -361,3 +369,61 @@ def _together(
             "name each epoch to decode together as FINGERPRINT/EPOCH, separated by commas"
         )
     return tuple((find(survey), epoch) for survey, _, epoch in pairs)
+
+
+class PairQuery(ComparedQuery):
+    """Questions about two attributes together."""
+
+    ask: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="A question such as 'quantile 0.5 of ms', 'mean of ms given hour "
+            "at-least 6 below 10', 'share ms above 1000 and hour label 7' or 'correlation'. May be "
+            "repeated."
+        ),
+    ] = ()
+    quantiles_of: Annotated[
+        str | None,
+        Meta(
+            description="For a picture: the attribute whose quartiles are drawn along the other "
+            "attribute."
+        ),
+    ] = None
+    draws: Annotated[
+        bool, Meta(description="Whether to include the posterior draws, which take megabytes.")
+    ] = False
+
+
+@endpoint(
+    "GET",
+    SURVEY + "/pairs/{epoch}",
+    "Estimated joint distribution of two attributes with its intervals",
+    *DECODED,
+    role="analyst",
+    query=PairQuery,
+    parts=_PARTS,
+    answers=_result(JointAnswer, JointDifferenceAnswer),
+)
+async def show_pair(request: Request, query: PairQuery) -> Response:
+    """Return what the reports say about two attributes, as JSON, a table or a picture."""
+    collector, kept = found_survey(request)
+    epoch, form = _epoch_and_form(request, kept)
+    more = {"quantiles_of": query.quantiles_of, "draws": query.draws}
+    question = pair_question(kept, epoch, asks=query.ask, **_compared(query), **more)
+    return await _in_form(collector, kept, question, form)
+
+
+def pair_question(
+    kept: KeptSurvey, epoch: str, *, asks: tuple[str, ...] = (), **more: Any
+) -> Question:
+    """Return what is asked of two attributes. A ProblemError says what cannot be read."""
+    domain = kept.survey.randomizer.domain
+    if not isinstance(domain, Product):
+        raise malformed("this survey asks about one attribute. Its results are under results/")
+    texts = _asks(asks, lambda each: read_joint(each, domain).text)
+    if more.get("quantiles_of") is not None:
+        try:
+            domain.axis_number(more["quantiles_of"])
+        except ArgumentError as error:
+            raise malformed(str(error)) from None
+    return Question(epoch=epoch, asks=texts, **more)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from lapwing.protocol.messages.problems import Problem
-from lapwing.service import admin_routes, analyst_routes, counters, device_routes, pair_routes
+from lapwing.service import admin_routes, analyst_routes, counters, device_routes
 from lapwing.service.collector import Collector
 from lapwing.service.openapi import openapi_document
 from lapwing.service.pages import page_routes
@@ -213,9 +213,7 @@ async def show_openapi(request: Request) -> Response:
     return Response(_described(), headers=headers, media_type="application/json")
 
 
-ENDPOINTS = endpoints_of(
-    sys.modules[__name__], device_routes, admin_routes, analyst_routes, pair_routes
-)
+ENDPOINTS = endpoints_of(sys.modules[__name__], device_routes, admin_routes, analyst_routes)
 """All endpoints: whatever is declared in one of these modules."""
 
 

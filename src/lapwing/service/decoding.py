@@ -29,55 +29,6 @@ from lapwing.service.decoding_orders import AlarmDocument, Key, Material, Missin
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
 
-
-def pair_document(
-    joint: JointDistribution, against: JointDistribution | None, order: Order
-) -> dict[str, Any]:
-    """Return what one joint distribution says, or what it has more than another one."""
-    if against is None:
-        alone = JointRequest(level=order.level, asks=order.asks, draws=order.draws)
-        return dict(joint_answer(joint, alone))
-    request = JointRequest(level=order.level, target=order.target, asks=order.asks)
-    return dict(_difference(joint, against, request, order))
-
-
-def pair_table(joint: JointDistribution, against: JointDistribution | None, order: Order) -> str:
-    """Return a row for each cell, or of a difference for each block of its map."""
-    if against is None:
-        return csv_of(cell_rows(joint))
-    request = JointRequest(level=order.level, target=order.target)
-    answer = _difference(joint, against, request, order)
-    return csv_of(block_rows(answer, joint.domain))
-
-
-def pair_figure(joint: JointDistribution, against: JointDistribution | None, order: Order) -> Any:
-    """Return the map, or quartiles of one attribute along the other one."""
-    if against is not None:
-        if order.quantiles_of is not None:
-            raise ArgumentError(
-                "a comparison has only one picture, the map. Leave out quantiles_of or against"
-            )
-        return draw_joint_difference(
-            joint,
-            against,
-            level=order.level,
-            names=order.names,
-            people=order.people,
-            target=order.target,
-            figure=new_figure,
-        )
-    draw: Any = draw_joint
-    if order.quantiles_of is not None:
-        draw = partial(draw_quantiles, name=order.quantiles_of)
-    return draw(joint, level=order.level, figure=new_figure)
-
-
-def _difference(
-    joint: JointDistribution, against: JointDistribution, request: JointRequest, order: Order
-) -> JointDifferenceAnswer:
-    return difference_of_joints(JointDifference(joint, against), request, people=order.people)
-
-
 Result = Distribution | HeavyHitters | JointDistribution
 
 Kept = OrderedDict[tuple[Key, ...], Result]
@@ -153,14 +104,38 @@ def carried_out(
 
 
 def _of_pair(found: list[Any], order: Order) -> dict[str, Any] | str | bytes:
-    """Return what was ordered of a survey of two attributes, or of two of its epochs."""
-    joint, against = found[0], found[1] if len(found) == 2 else None
-    if order.form == "json":
-        return pair_document(joint, against, order)
-    if order.form == "csv":
-        return pair_table(joint, against, order)
+    """Return what was ordered of a survey of two attributes, or of two of its epochs.
+
+    A table has a row for each cell, or for each block of the map of a difference. A picture is the
+    map, or quartiles of one attribute along the other one.
+    """
     assert order.form != "alarm"
-    return _written(pair_figure(joint, against, order), order.form)
+    joint, level = found[0], order.level
+    if len(found) == 1:
+        if order.form == "json":
+            request = JointRequest(level=level, asks=order.asks, draws=order.draws)
+            return dict(joint_answer(joint, request))
+        if order.form == "csv":
+            return csv_of(cell_rows(joint))
+        name = order.quantiles_of
+        draw: Any = draw_joint if name is None else partial(draw_quantiles, name=name)
+        return _written(draw(joint, level=level, figure=new_figure), order.form)
+    if order.form == "json":
+        return dict(_difference(found, order, order.asks))
+    if order.form == "csv":
+        return csv_of(block_rows(_difference(found, order), joint.domain))
+    if order.quantiles_of is not None:
+        raise ArgumentError(
+            "a comparison has only one picture, the map. Leave out quantiles_of or against"
+        )
+    how: Any = {"level": level, "names": order.names, "people": order.people}
+    figure = draw_joint_difference(*found, target=order.target, figure=new_figure, **how)
+    return _written(figure, order.form)
+
+
+def _difference(pair: list[Any], order: Order, asks: tuple[str, ...] = ()) -> JointDifferenceAnswer:
+    request = JointRequest(level=order.level, target=order.target, asks=asks)
+    return difference_of_joints(JointDifference(*pair), request, people=order.people)
 
 
 def table_of(result: Result | Difference, level: float) -> str:

@@ -1,4 +1,4 @@
 from .publication import Publication as Publication
-from .question_publication import QuestionPublication as QuestionPublication
+from .publication import QuestionPublication as QuestionPublication
 from .survey import Survey as Survey
 from .watch import Watch as Watch

@@ -23,8 +23,7 @@ from lapwing.protocol.messages.exact_counts import ExactCounts, exact_counts_of,
 from lapwing.protocol.messages.unit_rows import require_column, unit_named
 from lapwing.protocol.release import Mechanism
 from lapwing.questions import Question
-from lapwing.survey.publication import PlannedRelease, Publication, planned_release
-from lapwing.survey.question_publication import PlannedAnswers, planned_answers
+from lapwing.survey.publication import Publication, planned
 
 
 @american
@@ -163,24 +162,22 @@ def release(
         curated = (domain if segments is None else Segmented(domain, segments)).for_curator()
     _check_segments(values, by, segments, curated)
     # Checked before the values are looked at, or anything is paid.
-    composed, how = ledger is not None, dict[str, Any](mechanism=mechanism, expected=expected)
-    planned: PlannedRelease | PlannedAnswers
-    if questions is None:
-        if shares is not None:
-            raise ArgumentError("shares are for questions. Leave them out, or pass questions")
-        counted, planned = curated, planned_release(curated, promise, composed=composed, **how)
-    else:
-        planned = planned_answers(
-            curated, promise, questions, shares=shares, composed=composed, **how
-        )
-        counted = planned.draws.counted
+    plan = planned(
+        curated,
+        promise,
+        questions,
+        shares=shares,
+        mechanism=mechanism,
+        expected=expected,
+        composed=ledger is not None,
+    )
     if isinstance(values, ExactCounts):
         summary = values
     else:
         summary = exact_counts_of(
-            values, by, counted, texts=texts, units=unit, most=most, rng=rng, stacklevel=4
+            values, by, plan.counted, texts=texts, units=unit, most=most, rng=rng, stacklevel=4
         )
-    return replace(planned.publish(summary, ledger=ledger, name=name, rng=rng), note=note)
+    return replace(plan.publish(summary, ledger=ledger, name=name, rng=rng), note=note)
 
 
 def _check_segments(

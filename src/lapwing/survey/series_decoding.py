@@ -19,8 +19,7 @@ from lapwing.decoders.series.walk_model import found_changes
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Channel, check_given

@@ -24,9 +24,7 @@ from lapwing.decoders.series.change_points import (
 from lapwing.decoders.series.walk_decoder import smooth_series
 from lapwing.documents import Stored, fingerprint
 from lapwing.errors import ArgumentError, FormatError, MismatchError, UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.operators.sums import running_sums
+from lapwing.linear.arrays import Matrix, Vector, one_thread, running_sums
 from lapwing.linear.projections import simplex
 from lapwing.linear.random_walk import PseudoMeasurement
 from lapwing.planning.expected_error import USER_LIMIT

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lapwing.decoders.decoder import Decoder
 from lapwing.errors import MismatchError, TallyError
 from lapwing.linear.arrays import Vector
-from lapwing.papers.wavelet.signed_subset_law import SignedSubset
+from lapwing.papers.wavelet.signed_subset_selection import SignedSubset
 from lapwing.protocol.channels.channel import Channel, FixedSizeSubset, Multinomial
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution

@@ -23,7 +23,7 @@ from lapwing.decoders.empirical_bayes.log_density_prior import (
     Fit,
 )
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import one_thread
 from lapwing.linear.block_gradients import TooRoundedError, solved
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.product import Product

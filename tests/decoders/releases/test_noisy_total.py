@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.releases.label_shares import CountedShares
-from lapwing.decoders.releases.noisy_total import KNOWN_WELL, NoisyTotal
+from lapwing.decoders.releases.label_shares import KNOWN_WELL, CountedShares, NoisyTotal
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.decoders.releases.segment_curves import segment_distributions, segments_alone
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from lapwing.decoders.releases.cell_counts import CellCounts
+from lapwing.decoders.releases.prefix_estimate import CellCounts
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.linear.projections import simplex
 from lapwing.mechanisms.histogram_query import HistogramQuery

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
-from lapwing.decoders.releases.cell_counts import CellCounts
-from lapwing.decoders.releases.prefix_estimate import prefix_estimate
+from lapwing.decoders.releases.prefix_estimate import CellCounts, prefix_estimate
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.distances import kolmogorov_smirnov
 from lapwing.errors import UnsupportedChannelError

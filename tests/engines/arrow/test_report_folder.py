@@ -24,8 +24,8 @@ from lapwing import atomic_files
 from lapwing.atomic_files import replacing
 from lapwing.engines import spark
 from lapwing.engines.arrow import randomize, report_folder, summarize, tally
+from lapwing.engines.arrow.report_folder import SavedProgress
 from lapwing.engines.arrow.report_tables import report_schema
-from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.errors import ArgumentError, RowsWarning
 
 SURVEY = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=20), epsilon=2))

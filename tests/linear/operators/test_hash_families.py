@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
-from lapwing.papers.baselines.multiply_shift import factors_and_shifts, hashes, intervals, keys_of
+from lapwing.papers.baselines.local_hashing import factors_and_shifts, hashes, intervals, keys_of
 from tests.false_alarms import accepts, binomial_tail
 
 

@@ -23,7 +23,7 @@ from lapwing.linear.operators.hash_kernels import (
     walsh,
 )
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
-from lapwing.papers.baselines.multiply_shift import factors_and_shifts, hashes, intervals, keys_of
+from lapwing.papers.baselines.local_hashing import factors_and_shifts, hashes, intervals, keys_of
 
 RNG = np.random.default_rng(1)
 

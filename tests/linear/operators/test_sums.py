@@ -5,15 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lapwing.linear.arrays import running_sums
 from lapwing.linear.operators.operator import Stacked, dense
-from lapwing.linear.operators.sums import (
-    UNIT,
-    BlendedSums,
-    CellSums,
-    NestedSums,
-    SquareRootSums,
-    running_sums,
-)
+from lapwing.linear.operators.sums import UNIT, BlendedSums, CellSums, NestedSums, SquareRootSums
 
 
 @pytest.mark.parametrize("shape", [(1, 40), (7,), (50, 3), (50, 16), (33, 100)])

@@ -12,7 +12,7 @@ from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWar
 from lapwing.papers.baselines import HybridGrids, hybrid_grids
 from lapwing.papers.baselines.hybrid_grids import Grid, consistent, updated
 from lapwing.randomizers import BoxWave, MultiscaleBoxes
-from lapwing.randomizers.joint.hybrid_grid_sizes import guideline
+from lapwing.randomizers.joint.multiscale_boxes import guideline
 from lapwing.testing.decoder_contract import check_refusals, noiseless
 from tests.mistaken import mistaken
 from tests.rows import each

@@ -15,8 +15,12 @@ from lapwing import Categories, ExpectationMaximization, Integers, LeastSquares,
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.operators.operator import dense
 from lapwing.papers.baselines import LocalHashing
-from lapwing.papers.baselines.local_hashing import least_variance_size
-from lapwing.papers.baselines.multiply_shift import factors_and_shifts, hashes, keys_of
+from lapwing.papers.baselines.local_hashing import (
+    factors_and_shifts,
+    hashes,
+    keys_of,
+    least_variance_size,
+)
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
 from lapwing.protocol.messages.reports import Reports

@@ -10,7 +10,7 @@ from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import clipped, projected, simplex, spread
 from lapwing.papers.baselines import Normalization
-from lapwing.papers.baselines.normalization import cut
+from lapwing.papers.baselines.threshold import cut
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results import SignedEstimate
 from tests.signed_decoder import signed_estimate, unbiased

@@ -9,8 +9,11 @@ import pytest
 
 from lapwing import Integers, Interval
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.papers.baselines.stochastic_rounding import StochasticRounding
-from lapwing.papers.baselines.two_rounds import SquaredDeviation, mean_and_variance
+from lapwing.papers.baselines.stochastic_rounding import (
+    SquaredDeviation,
+    StochasticRounding,
+    mean_and_variance,
+)
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers.numerical.piecewise import Piecewise
 

@@ -19,14 +19,14 @@ from lapwing.linear.function_families import (
     splines,
 )
 from lapwing.mechanisms.prefix_sums import PrefixSums
-from lapwing.papers.functional_approximation import exponential_mechanism as drawing
-from lapwing.papers.functional_approximation.exponential_mechanism import exponential_mechanism
+from lapwing.papers.functional_approximation import matching_pursuit as drawing
 from lapwing.papers.functional_approximation.matching_pursuit import (
     SELECTION_SHARE,
     MatchingPursuit,
     _DictionarySensitivity,
     _repaired,
     _sensitivities,
+    exponential_mechanism,
     noisy_maximum,
     pursue,
     weight_matrix,

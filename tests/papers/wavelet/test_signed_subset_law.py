@@ -9,20 +9,12 @@ import pytest
 from scipy.linalg import null_space, pinvh
 
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
-from lapwing.errors import (
-    TallyError,
-    UnsupportedChannelError,
-)
+from lapwing.errors import TallyError, UnsupportedChannelError
 from lapwing.linear.operators.operator import PairSymmetric, dense
-from lapwing.papers.wavelet.signed_subset_law import SignedSubset
+from lapwing.papers.wavelet.signed_subset_selection import SignedSubset
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.messages.tally import CountTally
-from tests.randomizers.numerical.signed_sets import (
-    SMALL,
-    memberships,
-    signed,
-    vectors_law,
-)
+from tests.randomizers.numerical.signed_sets import SMALL, memberships, signed, vectors_law
 
 
 @pytest.mark.parametrize(("d", "m"), SMALL)

@@ -18,7 +18,7 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.product import MOST_CELLS
-from lapwing.results.joint_questions import read_joint
+from lapwing.results.joint_conditions import read_joint
 from tests.mistaken import mistaken
 from tests.rows import each
 

@@ -29,8 +29,7 @@ from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
-from lapwing.randomizers.numerical.mean_estimate import MeanEstimate, grid_points
-from lapwing.randomizers.numerical.piecewise import Piecewise
+from lapwing.randomizers.numerical.piecewise import MeanEstimate, Piecewise, grid_points
 from lapwing.results.distribution import Distribution
 from lapwing.tallies import CountTally
 from lapwing.testing.randomizer_contract import exact_law, exact_ratio

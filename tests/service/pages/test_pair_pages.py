@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.service.pages.pair_views import pair_asks
+from lapwing.service.pages.result_views import pair_asks
 from tests.service.one_collector import site
 from tests.service.pages.test_pages_html import look
 from tests.service.test_pair_results import DEVICES, of_devices

@@ -28,7 +28,7 @@ from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure, table
 from benchmarks.signed_decoder import SignedDecoder
 from lapwing.decoders.structured.sparse_recovery import CompressiveEstimate
-from lapwing.papers.baselines.normalization import clipped
+from lapwing.papers.baselines.threshold import clipped
 from lapwing.randomizers.categorical.hadamard_response import published_blocks
 
 __all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]

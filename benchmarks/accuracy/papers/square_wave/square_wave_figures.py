@@ -20,14 +20,7 @@ from benchmarks.accuracy.papers.figure_columns import (
     stand_in,
     truth,
 )
-from benchmarks.accuracy.papers.figure_runs import (
-    Judge,
-    Samples,
-    best,
-    cell,
-    compare,
-    kept_figures,
-)
+from benchmarks.accuracy.papers.figure_runs import Judge, Samples, best, cell, compare, kept_figures
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.square_wave import square_wave_claims
 from benchmarks.accuracy.papers.square_wave.randomize_first import FINER, InBuckets
@@ -46,7 +39,7 @@ from benchmarks.markdown import table
 from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.verdicts import Claim
 from lapwing.decoders.decoder import Decoder
-from lapwing.papers.baselines.two_rounds import SquaredDeviation
+from lapwing.papers.baselines.stochastic_rounding import SquaredDeviation
 from lapwing.papers.square_wave.hierarchical import binned
 
 TITLE = "The square-wave paper: figures 2 to 4"

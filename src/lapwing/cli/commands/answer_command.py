@@ -31,7 +31,6 @@ from lapwing.results.answer_text import (
     tables_of,
 )
 from lapwing.results.answers import result_answer
-from lapwing.results.band import Target
 from lapwing.results.counted import ALL_NOISE, whom
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, NO_ERROR
@@ -40,7 +39,8 @@ from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_documents import JointRequest
 from lapwing.results.question_answers import answer_documents, question_table
 from lapwing.results.rounding import exact_text, level_text
-from lapwing.survey.question_publication import QuestionPublication
+from lapwing.results.uncertainty import Target
+from lapwing.survey.publication import QuestionPublication
 
 
 class _End(NamedTuple):

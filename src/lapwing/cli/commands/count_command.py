@@ -11,7 +11,7 @@ from lapwing.cli.reading.column_options import is_summary, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.options import AllowEqual, ColumnName, Force, LongJobOptions, OutputFile
 from lapwing.engines.arrow.dataset_tables import every_file
-from lapwing.engines.arrow.saved_progress import finished
+from lapwing.engines.arrow.report_folder import finished
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.planning.release_defaults import BINS_OF_A_SEGMENT

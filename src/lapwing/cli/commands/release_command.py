@@ -32,8 +32,7 @@ from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.chosen_bins import advice_on
 from lapwing.planning.error_prediction import expected_error, question_columns
 from lapwing.planning.expected_error import ExpectedError, question_error_text
-from lapwing.planning.release_choice import mechanism_text
-from lapwing.planning.release_defaults import mechanism_choice, release_bins
+from lapwing.planning.release_defaults import mechanism_choice, mechanism_text, release_bins
 from lapwing.planning.release_questions import expected_answers
 from lapwing.planning.simulation import KINDS
 from lapwing.privacy.exact_numbers import Delta, Epsilon, exact_delta
@@ -50,8 +49,15 @@ from lapwing.results.answer_text import band_text
 from lapwing.results.counted import VAGUE, counted_word, vague, whom
 from lapwing.results.rounding import count_text, percent
 from lapwing.results.weak_parameters import delta_line
-from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
-from lapwing.survey.question_publication import PlannedAnswers, QuestionPublication, planned_answers
+from lapwing.survey.publication import (
+    Planned,
+    PlannedAnswers,
+    PlannedRelease,
+    Publication,
+    QuestionPublication,
+    decode_release,
+    planned,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -123,13 +129,9 @@ class MechanismOptions(QuestionOptions):
         self, domain: Domain, promise: Promise, *, composed: bool
     ) -> PlannedRelease | PlannedAnswers:
         """Return the release that is asked, before anything is drawn or paid."""
-        mechanism = self.build_mechanism()
-        if self.ask is None:
-            return planned_release(domain, promise, mechanism, composed=composed)
         shares = None if self.shares is None else self.shares.split(",")
-        return planned_answers(
-            domain, promise, self.ask, shares=shares, mechanism=mechanism, composed=composed
-        )
+        how: Any = {"mechanism": self.build_mechanism(), "composed": composed}
+        return planned(domain, promise, self.ask, shares=shares, **how)
 
 
 _NOISE = 0.25
@@ -149,9 +151,7 @@ class PaymentOptions:
         "Name of the entry in the ledger. Default: the name of the output.", "TEXT"
     )
 
-    def checked(
-        self, output: Path | None, planned: PlannedRelease | PlannedAnswers
-    ) -> tuple[LedgerFile | None, str]:
+    def checked(self, output: Path | None, planned: Planned) -> tuple[LedgerFile | None, str]:
         """Return the ledger, if one is named, and the entry. BudgetError unless it can pay."""
         name = self.name or (output.name if output else "dry run")
         if self.ledger is None:
@@ -266,14 +266,13 @@ def release(
     reading_of(asked, domain)  # refused before it is paid
     composed = payment.ledger is not None
     planned = chosen.planned(domain, promise, composed=composed)
-    counted = planned.draws.counted if isinstance(planned, PlannedAnswers) else domain
     file, name = payment.checked(output, planned)
     if kind.dry_run is not None:
         _examine(data[0], column, domain, out, asked=asked)
         _show_expected(out, domain, planned, kind.dry_run, note=note, composed=composed)
         return
     assert output is not None
-    counts = stored or summary_of(data[0], column, counted, out, asked=asked)
+    counts = stored or summary_of(data[0], column, planned.counted, out, asked=asked)
     published = planned.publish(
         counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )

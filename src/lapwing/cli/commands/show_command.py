@@ -22,8 +22,8 @@ from lapwing.protocol.messages.group_table import is_group_table
 from lapwing.randomizers.categorical.asked_labels import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.band import Target
 from lapwing.results.rounding import count_text, exact_text, percent
+from lapwing.results.uncertainty import Target
 from lapwing.stored_files import DOMAIN, ReportFile, load
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _release(release: Any, how: HowShown) -> Shown:
 
 def _question_release(release: Any, how: HowShown) -> Shown:
     from lapwing.cli.showing.released import released_answers
-    from lapwing.survey.question_publication import QuestionPublication
+    from lapwing.survey.publication import QuestionPublication
 
     return released_answers(QuestionPublication(release), how.name, level=how.level)
 

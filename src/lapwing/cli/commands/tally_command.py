@@ -21,8 +21,8 @@ from lapwing.cli.reading.stored import read_survey
 from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.inputs import STDIN, input_name
 from lapwing.engines.arrow.report_count import ReportCount
+from lapwing.engines.arrow.report_folder import finished
 from lapwing.engines.arrow.report_tally import tally as count_files
-from lapwing.engines.arrow.saved_progress import finished
 from lapwing.errors import TallyError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER, GroupTallies
 from lapwing.results.rounding import count_text

@@ -17,7 +17,7 @@ from lapwing.privacy.guarantee import Neighbors
 from lapwing.registry import hint
 
 if TYPE_CHECKING:
-    from lapwing.results.band import Target
+    from lapwing.results.uncertainty import Target
 
 SurveyFile = Annotated[Path, argument("The survey's JSON document (lapwing new).", "SURVEY")]
 
@@ -127,14 +127,14 @@ Settings = Annotated[
 
 def check_level(level: float) -> None:
     """Raise ArgumentError unless it is the level of an interval, before anything is read."""
-    from lapwing.results import band  # slow to import
+    from lapwing.results import uncertainty  # slow to import
 
-    band.check_level(level)
+    uncertainty.check_level(level)
 
 
 def target_of(typed: str) -> Target:
     """Return whom intervals are about. ArgumentError when it is another word."""
-    from lapwing.results.band import Target  # slow to import
+    from lapwing.results.uncertainty import Target  # slow to import
 
     if typed not in get_args(Target):
         raise ArgumentError("target", "must be 'population' or 'empirical'", repr(typed))

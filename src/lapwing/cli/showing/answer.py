@@ -1,4 +1,7 @@
-"""An answer as a command shows it: a JSON document, tables, and the rows of ``--csv``."""
+"""An answer as a command shows it: a JSON document, tables, and the rows of ``--csv``.
+
+A joint distribution of two attributes has tables of its own.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,50 @@ from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import Answer, AnswerRequest
 from lapwing.results.answer_text import TextTable, csv_rows, facts_of, table_rows, tables_of
 from lapwing.results.answers import answer_of
-from lapwing.results.joint_documents import JointRequest
+from lapwing.results.joint_answers import slice_text
+from lapwing.results.joint_distribution import JointDistribution
+from lapwing.results.joint_documents import JointAnswer, JointRequest
 from lapwing.results.readable import csv_of
+from lapwing.results.rounding import interval_text, level_text, number_text, number_writer, percent
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+def joint_tables(joint: JointDistribution, name: str, document: JointAnswer) -> list[Any]:
+    """Return a table of medians for each axis along the other one.
+
+    name: Of the survey or the file, for titles.
+    """
+    tables = []
+    for axis, rows in document["quantiles"].items():
+        other = next(each for each in joint.domain.names if each != axis)
+        unit = joint.domain.axes[axis].unit
+        write = number_writer(unit)
+        cells = [
+            [
+                slice_text(row, joint.domain.axes[other]),
+                percent(row["share"]),
+                number_text(row, write, unit),
+                interval_text(row, write, unit),
+            ]
+            for row in rows
+            if row["probability"] == 0.5
+        ]
+        headers = [other, "people", f"median {axis}", f"{level_text(document['level'])} interval"]
+        tables.append(grid(f"{name}: {axis} by {other}", headers, cells))
+    return tables
+
+
+def joint_facts(joint: JointDistribution, document: JointAnswer, *, rest: Mapping[str, str]) -> Any:
+    """Return the facts of a joint distribution as a table."""
+    said = joint._facts(document["level"])
+    if said["intervals"].startswith("about"):
+        said["intervals"] = f"about {document['about']}"
+    notes = {row["note"] for rows in document["quantiles"].values() for row in rows if row["note"]}
+    if document["caution"] is not None:
+        said["caution"] = document["caution"]
+    return facts({**said, **({"no point": "; ".join(sorted(notes))} if notes else {}), **rest})
 
 
 Rows = Callable[[], Sequence[dict[str, Any]]]
@@ -54,7 +96,6 @@ def shown_answer(
     detail: Whether tables have all rows, and facts that few need.
     """
     if getattr(result, "_kind", None) == "joint-distribution":
-        from lapwing.cli.showing.joint import joint_facts, joint_tables
         from lapwing.results.joint_answers import cell_rows, joint_answer
 
         joint = joint_answer(result, JointRequest(**request.how))

@@ -8,10 +8,10 @@ from typing import Any
 from lapwing.cli.console import facts, grid
 from lapwing.cli.showing.answer import ShownAnswer
 from lapwing.documents import read, read_as
-from lapwing.results.band import Target
 from lapwing.results.question_release import QuestionRelease
 from lapwing.results.rounding import count_text, level_text
-from lapwing.survey.question_publication import QuestionPublication
+from lapwing.results.uncertainty import Target
+from lapwing.survey.publication import QuestionPublication
 
 FORMAT = "lapwing-question-release"
 

@@ -24,8 +24,7 @@ from lapwing.decoders.empirical_bayes.low_rank_model import (
     LowRankAnswer,
     low_rank_answer,
 )
-from lapwing.linear.arrays import Matrix, Vector, Whole
-from lapwing.linear.operators.sums import running_sums
+from lapwing.linear.arrays import Matrix, Vector, Whole, running_sums
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
 

@@ -21,8 +21,7 @@ from lapwing.decoders.decoder import Decoder, decoder_document, guarantee_of
 from lapwing.decoders.empirical_bayes.octave_variances import AxisFunctions, OctaveVariances
 from lapwing.decoders.empirical_bayes.separable_model import LogDensity, separable_parts
 from lapwing.docstrings import inherits
-from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Matrix, Vector, one_thread
 from lapwing.linear.block_gradients import KnownBlock, System, TooRoundedError, solved
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.domain import Domain, bin_range

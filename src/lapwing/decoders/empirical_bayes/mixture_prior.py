@@ -28,8 +28,7 @@ from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exp
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
 from lapwing.docstrings import inherits
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.projections import simplex, spread
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally, Kind

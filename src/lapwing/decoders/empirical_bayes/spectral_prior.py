@@ -41,9 +41,7 @@ from lapwing.decoders.empirical_bayes.gaussian_model import (
 from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
 from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.operators.sums import running_sums
+from lapwing.linear.arrays import Matrix, Vector, one_thread, running_sums
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution

@@ -17,8 +17,7 @@ from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of,
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.solvers import Solution, extrapolated
 from lapwing.protocol.channels.channel import Channel, Multinomial, check_given

@@ -19,9 +19,8 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer
 from lapwing.decoders.empirical_bayes.spectral_prior import METHOD, POINTWISE, SIMULTANEOUS
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Matrix, Vector, running_sums
 from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.sums import running_sums
 from lapwing.results.spread_law import Spread, SpreadLaw
 from lapwing.results.uncertainty import RANK, Uncertainty, Variants, as_stored, triangular
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from lapwing.decoders.releases.label_shares import (
     MANY,
+    NoisyTotal,
     has_counts,
     noise_of_counts,
     segment_shares,
 )
-from lapwing.decoders.releases.noisy_total import NoisyTotal
 from lapwing.decoders.releases.prefix_estimate import DENSE, prefix_estimate
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.errors import ArgumentError

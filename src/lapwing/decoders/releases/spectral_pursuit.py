@@ -58,8 +58,7 @@ from lapwing.decoders.releases.prefix_estimate import (
 )
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.docstrings import inherits
-from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Matrix, Vector, one_thread
 from lapwing.linear.function_families import legendre
 from lapwing.linear.operators.operator import Stacked, as_operator
 from lapwing.protocol.channels.additive_noise import AdditiveNoise

@@ -21,8 +21,7 @@ from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of,
 from lapwing.decoders.unbiased.linear_estimate import available_band, variance_of_noise
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.operators.operator import Whitened
 from lapwing.linear.operators.random_signs import SignColumns, unpacked
 from lapwing.linear.projections import clipped, simplex

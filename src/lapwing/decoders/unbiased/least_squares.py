@@ -18,8 +18,7 @@ from lapwing.decoders.unbiased.linear_estimate import (
 )
 from lapwing.docstrings import inherits
 from lapwing.errors import ConvergenceWarning
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.operators.operator import Stacked
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import Solution, projected_gradient

@@ -2,8 +2,8 @@ from .dataset_tables import tables_of as tables_of
 from .report_count import FileCount as FileCount
 from .report_count import ReportCount as ReportCount
 from .report_count import count as count
+from .report_folder import finished as finished
 from .report_tally import tally as tally
-from .saved_progress import finished as finished
 from .value_jobs import Reading as Reading
 from .value_jobs import randomize as randomize
 from .value_jobs import summarize as summarize

@@ -24,12 +24,7 @@ from lapwing.engines.arrow.text_columns import (
 )
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.label_columns import (
-    UNKNOWN,
-    CodedLabels,
-    coded_labels,
-    places_of,
-)
+from lapwing.protocol.domains.label_columns import UNKNOWN, CodedLabels, coded_labels, places_of
 from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.domains.row_counts import RowCounts
 from lapwing.protocol.domains.text_values import (

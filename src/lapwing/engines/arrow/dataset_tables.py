@@ -24,13 +24,7 @@ from lapwing.engines.arrow.addresses import (
     matching,
 )
 from lapwing.engines.arrow.inputs import pyarrow_or_error, reading, without_causes
-from lapwing.engines.arrow.table_reader import (
-    BATCH_ROWS,
-    TABLES,
-    Table,
-    held_table,
-    open_table,
-)
+from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, held_table, open_table
 from lapwing.engines.arrow.typed_files import all_rows, check_footer
 from lapwing.errors import ArgumentError, DomainError, FormatError, LapwingError, kind_of
 from lapwing.protocol.domains.text_values import Decimal, Thousands

@@ -32,13 +32,13 @@ from lapwing.engines.arrow.report_count import (
     count_from_document,
     count_to_document,
 )
+from lapwing.engines.arrow.report_folder import SavedProgress
 from lapwing.engines.arrow.report_tables import (
     STANDING,
     check_report_table,
     open_report_csv,
     read_reports,
 )
-from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, open_table
 from lapwing.engines.arrow.text_columns import unchecked_texts
 from lapwing.engines.arrow.typed_files import SmallFiles
@@ -494,9 +494,7 @@ def _step(number: int, job: Job | None = None) -> list[_Step]:
     return [_Step(number, rows, reports, refused)]
 
 
-def _bundles(
-    sources: list[tuple[int, ReportSource]],
-) -> Iterator[list[tuple[int, ReportSource]]]:
+def _bundles(sources: list[tuple[int, ReportSource]]) -> Iterator[list[tuple[int, ReportSource]]]:
     """Yield sources one by one, but small files with the same columns together."""
     some: list[tuple[int, ReportSource]] = []
     for number, source in sources:

@@ -19,14 +19,13 @@ from lapwing.engines.arrow.counted_tables import value_and_count, weighted_count
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.inputs import codec_of, without_causes
 from lapwing.engines.arrow.ordered_work import Advance, threads_or_all, unwatched
-from lapwing.engines.arrow.report_folder import ReportFolder
+from lapwing.engines.arrow.report_folder import ReportFolder, SavedProgress
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELED_ENDINGS,
     check_label_column,
     write_reports,
 )
-from lapwing.engines.arrow.saved_progress import SavedProgress
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.engines.arrow.unit_columns import add_unit_rows, check_units, unit_column
 from lapwing.errors import ArgumentError
@@ -36,11 +35,7 @@ from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.row_counts import Examine, RowCounts, warn_of_rows
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, Thousands, check_marks
-from lapwing.protocol.messages.exact_counts import (
-    ExactCounts,
-    counts_by_segment,
-    counts_of,
-)
+from lapwing.protocol.messages.exact_counts import ExactCounts, counts_by_segment, counts_of
 from lapwing.protocol.messages.reports import reports_per_block
 from lapwing.protocol.messages.unit_rows import UnitRows
 from lapwing.survey.survey import Survey
@@ -209,14 +204,7 @@ def randomize(
     for one in columns:
         one.check_type()
     workers = 1 if rng is not None else threads_or_all(threads)
-    work = partial(
-        write_columns,
-        survey=survey,
-        by=by,
-        rng=rng,
-        threads=workers,
-        advance=advance,
-    )
+    work = partial(write_columns, survey=survey, by=by, rng=rng, threads=workers, advance=advance)
     ending = output.suffix.lower()
     if ending in ENDINGS:
         if by is not None and ending not in LABELED_ENDINGS:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.linear.arrays import running_sums
 from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.sums import running_sums
 
 
 class SlidingWindow(Operator):

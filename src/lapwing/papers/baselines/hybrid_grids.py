@@ -14,8 +14,7 @@ from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.separable_model import separable_parts
 from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError, WeakAnswerWarning
-from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Matrix, Vector, one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import CountTally, Kind

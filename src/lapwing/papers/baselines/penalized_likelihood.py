@@ -15,8 +15,7 @@ from lapwing.decoders.likelihood.expectation_maximization import expect, likelih
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.docstrings import inherits
 from lapwing.errors import ConvergenceWarning
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.solvers import accelerated_fixed_point
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import CountTally, Kind

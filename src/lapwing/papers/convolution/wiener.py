@@ -19,8 +19,7 @@ from lapwing.decoders.decoder import Decoder, Neighbors, decoder_document, distr
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.tally import CountTally, Kind

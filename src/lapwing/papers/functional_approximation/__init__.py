@@ -1,6 +1,6 @@
 """Functional approximation of a distribution by a curator (Tao and Sarwate, 2026)."""
 
-from lapwing.decoders.releases.cell_counts import CellCounts
+from lapwing.decoders.releases.prefix_estimate import CellCounts
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.papers.functional_approximation.allowed_band import allowed_band

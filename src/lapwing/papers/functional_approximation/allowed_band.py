@@ -14,8 +14,7 @@ from statistics import NormalDist
 import numpy as np
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Matrix, Vector, Whole
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Matrix, Vector, Whole, one_thread
 from lapwing.linear.operators.operator import dense
 from lapwing.protocol.release import Release
 from lapwing.results.uncertainty import Band, Target, check_kind, check_level

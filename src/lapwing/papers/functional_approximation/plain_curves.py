@@ -10,7 +10,7 @@ import numpy as np
 from lapwing.declared import Declared
 from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.docstrings import inherits
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import one_thread
 from lapwing.linear.operators.sums import CurveAnswers, PrefixCounts
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import Kind

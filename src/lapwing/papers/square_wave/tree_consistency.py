@@ -20,8 +20,7 @@ from lapwing.errors import (
     UnsupportedChannelError,
     WeakAnswerWarning,
 )
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.operators.hadamard import HadamardAgreement, is_power_of_two
 from lapwing.linear.operators.operator import cell_of
 from lapwing.linear.operators.sums import Haar, NearestTree, TreeSums, haar_level

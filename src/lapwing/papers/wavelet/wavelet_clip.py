@@ -19,10 +19,9 @@ from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of,
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.arrays import Vector
-from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.operators.operator import cell_of
-from lapwing.papers.wavelet.signed_subset_law import SignedSubset
+from lapwing.papers.wavelet.signed_subset_selection import SignedSubset
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.distribution import Distribution

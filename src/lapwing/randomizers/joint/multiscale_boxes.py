@@ -3,6 +3,9 @@
 A single box loses the frequencies whose wavelengths divide its sides, and boxes of other shapes
 keep them. Strips and subsets of rows measure one attribute alone. At a small epsilon that is most
 of what can be learned about a pair, and it finds the values that many people have.
+
+Hybrid-dimensional grids (HDG, Yang et al., 2020) are such a mixture, with sizes by the paper's
+guideline.
 """
 
 from __future__ import annotations
@@ -16,26 +19,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.arrays import cached_property
 from lapwing.linear.operators.separable import ProductBlocks
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, exact_epsilon
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, bin_range, bins_of, place_apart
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.categorical.affine_subset_selection import (
     MOST_CELLS,
-    AffineSubsetSelection,
 )
-from lapwing.randomizers.categorical.own_cells import BITS
-from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
-from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
+from lapwing.randomizers.categorical.own_cells import BITS, set_randomizer
 from lapwing.randomizers.joint.axis_windows import LARGEST_SET, too_many_sets
 from lapwing.randomizers.joint.box_wave import BoxWave, ProductField, require_product
-from lapwing.randomizers.joint.hybrid_grid_sizes import block_sizes
 from lapwing.randomizers.mixture import COIN, Component, Mixture, component_groups
+
+ALPHA_FINE, ALPHA_COARSE = 0.7, 0.03
+"""The paper's guess of how uneven people are in a cell of one attribute, and in one of two."""
+
+
+def guideline(users: int, epsilon: float, size: int) -> tuple[int, int]:
+    """Return the paper's cells of the fine grids, and on each side of the coarse one.
+
+    users: People in all three groups.
+    size: Bins of an axis.
+    returns: Powers of two of at least 2, and at most `size` or 2. The fine grid is not coarser than
+        the coarse one.
+    """
+    group, odds = users / 3, math.exp(epsilon)
+    fine = (group * (odds - 1) ** 2 * ALPHA_FINE**2 / (2 * odds)) ** (1 / 3)
+    coarse = math.sqrt(2 * ALPHA_COARSE * (odds - 1) * math.sqrt(group / odds))
+    sides = _power_of_two(coarse, size)
+    return max(_power_of_two(fine, size), sides), sides
+
+
+def block_sizes(users: int, epsilon: float, size: int) -> tuple[int, int]:
+    """Return the bins in a block of the fine grid and of the coarse one, a multiple of it.
+
+    users: People in all three groups.
+    size: Bins of an axis.
+    """
+    cells, sides = guideline(users, epsilon, size)
+    fine = max(round(size / cells), 1)
+    return fine, fine * max(round(size / sides / fine), 1)
+
+
+def _power_of_two(number: float, most: int) -> int:
+    """Return the nearest power of two, the smaller one on a tie, from 2 to `most`."""
+    powers = 2 ** np.arange(1, max(most.bit_length(), 2))
+    return int(powers[np.argmin(np.abs(powers - number))])
+
 
 Sizes = tuple[int | None, int | None]
 """Number of bins or labels on each axis. None if the axis is not asked about."""
@@ -345,11 +379,7 @@ class MultiscaleBoxes(Mixture[CountTally]):
             raise ArgumentError(
                 "blocks", "must divide the cells into at least two", advice="Use smaller ones"
             )
-        if optimal_size(cells, self.epsilon) == 1:
-            return RandomizedResponse(Categories(cells), self.epsilon)
-        if BITS < cells <= MOST_CELLS:
-            return AffineSubsetSelection(Categories(cells), self.epsilon)
-        return SubsetSelection(Categories(cells), self.epsilon)
+        return set_randomizer(cells, self.epsilon, affine=BITS < cells <= MOST_CELLS)
 
     def _blocks(self, sizes: Sizes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the block of each symbol, on both axes."""

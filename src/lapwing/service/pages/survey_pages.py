@@ -16,10 +16,10 @@ from starlette.responses import Response
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.problems import Problem
 from lapwing.results.rounding import exact_text
+from lapwing.service.analyst_routes import found_survey, pair_question
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.pages.page_answers import page
-from lapwing.service.pages.pair_views import pair_asks, pair_difference_view, pair_view
 from lapwing.service.pages.plain_words import (
     TEXTS,
     asked_in_words,
@@ -28,9 +28,14 @@ from lapwing.service.pages.plain_words import (
     look_in_words,
     predicted,
 )
-from lapwing.service.pages.result_views import difference_view, result_view
+from lapwing.service.pages.result_views import (
+    difference_view,
+    pair_asks,
+    pair_difference_view,
+    pair_view,
+    result_view,
+)
 from lapwing.service.pages.sign_in import admin_here, admin_proof, analyst_here, to_sign_in
-from lapwing.service.pair_routes import pair_question
 from lapwing.service.problem_answers import ProblemError, malformed
 from lapwing.service.requests import check_query, collector_of
 from lapwing.service.results import Question
@@ -147,7 +152,7 @@ async def show_survey(request: Request) -> Response:
     if not analyst_here(request):
         return to_sign_in(request)
     check_query(request, QUERY)
-    collector, kept = _found(request)
+    collector, kept = found_survey(request)
     state = await state_document(collector, kept, admin=admin_here(request))
     wish = _wish(request, state)
     shown: dict[str, Any] = {"result": None, "waiting": False}
@@ -174,7 +179,7 @@ async def show_result(request: Request) -> Response:
     if not analyst_here(request):
         raise _nobody()
     check_query(request, QUERY)
-    collector, kept = _found(request)
+    collector, kept = found_survey(request)
     state = await state_document(collector, kept, admin=admin_here(request))
     wish = _wish(request, state)
     if wish is None:
@@ -189,7 +194,7 @@ async def show_alarm(request: Request) -> Response:
     if not analyst_here(request):
         return to_sign_in(request)
     check_query(request, ("epoch", "segment", "part"))
-    collector, kept = _found(request)
+    collector, kept = found_survey(request)
     query = request.query_params
     found: dict[str, Any] = {"alarm": None, "refused": None}
     try:
@@ -217,11 +222,6 @@ def _is_pair(kept: KeptSurvey) -> bool:
 
 def _nobody() -> ProblemError:
     return ProblemError(Problem.TOKEN_NEEDED, "sign in again. The rest of the page is kept")
-
-
-def _found(request: Request) -> tuple[Collector, KeptSurvey]:
-    collector = collector_of(request)
-    return collector, collector.life.survey(request.path_params["survey"])
 
 
 async def _soon(work: Any, seconds: float | None) -> Any:
