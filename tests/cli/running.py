@@ -6,12 +6,15 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lapwing import Interval, SquareWave, Survey
+from lapwing.cli.command_list import _built
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,21 @@ class Run:
 
 
 Program = Callable[..., Run]
+
+_commands = cache(_built)
+
+
+def built_once(path: str, function: Callable[..., None]) -> Any:
+    """Return a command as a process has it that runs it first. Building it takes longest."""
+    command = _commands(path, function)
+    command.typed_as.clear()
+    return command
+
+
+@cache
+def installed_once(path: tuple[str, ...]) -> Any:
+    """Return the entry points of what is installed in the folders of sys.path."""
+    return entry_points()
 
 
 def environment() -> dict[str, str]:
