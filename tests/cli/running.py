@@ -88,6 +88,15 @@ def listing(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
+def written_once(folder: Path, kept: dict[str, bytes], make: Callable[[], None]) -> None:
+    """Write the files that `make` writes. Only the first call makes them, and keeps them."""
+    if not kept:
+        make()
+        kept.update(listing(folder))
+    for name, content in kept.items():
+        (folder / name).write_bytes(content)
+
+
 _WORDS = {"--integers": 2} | {
     f"--{name}": 1
     for name in (
