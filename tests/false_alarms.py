@@ -52,8 +52,8 @@ standard errors away, and the threshold lies at 7.1."""
 FEWER_REPEATS = 1_500
 """The same for every class in `make soak`: 28% are 7.7 standard errors."""
 
-SIMULATED_REPEATS = 500
-"""The same for every class in `make test`: 49% are 7.7 standard errors. The four broken simulators
+SIMULATED_REPEATS = 300
+"""The same for every class in `make test`: 63% are 7.7 standard errors. The four broken simulators
 are found by these, too."""
 
 PAIR_REPEATS = 400
@@ -61,9 +61,9 @@ PAIR_REPEATS = 400
 tallies) to 145 (64) is passed by a divergence of .07 to .2 nats a tally. A second person who sends
 what the first one does has .5 and more."""
 
-FEWER_REAL_REPEATS = 300
+FEWER_REAL_REPEATS = 150
 """Tallies of real reports beside those. The distribution of one report has its own test, so these
-look at how reports hang together: a variance off by 58% is 7.1 standard errors away, and one
+look at how reports hang together: a variance off by 82% is 7.1 standard errors away, and one
 word for two reports doubles it. `make soak` draws FEWER_REPEATS."""
 
 FEWER_REPORTS = 25_000

@@ -45,7 +45,6 @@ USUAL_TEXTS: dict[str, list[Any]] = {
 
 OF_OBJECTS: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
-    "tuple": tuple,
     "array of objects": lambda cells: np.fromiter(cells, dtype=object, count=len(cells)),
     "pandas": lambda cells: pandas.Series(cells, dtype=object),
     "polars": lambda cells: polars.Series(cells, dtype=polars.Object),
@@ -76,16 +75,31 @@ def counter(domain: Any, made: Callable[[Any], Any], **reading: Any) -> Callable
     return lambda cells: lw.protocol.ExactCounts.of_values(made(cells), domain, **reading).counts
 
 
-@pytest.mark.parametrize("domain", list(DOMAINS))
-@pytest.mark.parametrize("reader", list(OF_OBJECTS))
+ONE_OF_A_KIND = ("number", "labels", "week", "datetime", "clock")
+"""Domains that read in a way of their own: these meet every container, the others one of each."""
+
+
+@pytest.mark.parametrize(
+    ("reader", "domain"),
+    [
+        *(("array of objects", domain) for domain in DOMAINS),
+        *((reader, domain) for reader in ("list", "pandas", "polars") for domain in ONE_OF_A_KIND),
+    ],
+)
 def test_objects_of_any_kind(reader: str, domain: str) -> None:
     legal = DOMAINS[domain]
     read = counter(legal, OF_OBJECTS[reader])
     check_each_row_alone(read, [*OBJECTS, *TEXTS], USUAL[legal.unit])
 
 
-@pytest.mark.parametrize("domain", list(DOMAINS))
-@pytest.mark.parametrize("reader", list(OF_TEXTS))
+@pytest.mark.parametrize(
+    ("reader", "domain"),
+    [
+        (reader, domain)
+        for reader in OF_TEXTS
+        for domain in (DOMAINS if reader in ("list", "Arrow") else ONE_OF_A_KIND)
+    ],
+)
 def test_texts_of_any_kind(reader: str, domain: str) -> None:
     legal = DOMAINS[domain]
     usual = USUAL_TEXTS[legal.unit]
@@ -209,7 +223,7 @@ def test_no_rows_are_a_table(mechanism: str, neighbors: Any) -> None:
         return
     for delta in (0, "1e-6"):
         shapes = []
-        for values in ([], [5], [None], ["x"], np.array([]), [5] * 1000):
+        for values in ([], ["x"], [5] * 1000):
             published = lw.release(
                 values, domain, neighbors=neighbors, epsilon=1, delta=delta, mechanism=made,
                 rng=lw.seeded(3),

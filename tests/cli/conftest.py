@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lapwing import Survey
-from lapwing.cli import main
-from tests.cli.running import Program, Run, domain_apart, the_survey, write_ages
+from lapwing import Survey, plugins
+from lapwing.cli import command_list, main
+from tests.cli.running import (
+    Program,
+    Run,
+    built_once,
+    domain_apart,
+    installed_once,
+    the_survey,
+    write_ages,
+)
 
 
 @pytest.fixture
@@ -24,6 +33,8 @@ def lapwing(
     Options of a domain that are typed for a command which takes a file are written to one first.
     """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command_list, "_built", built_once)
+    monkeypatch.setattr(plugins, "entry_points", lambda: installed_once(tuple(sys.path)))
     file = tmp_path_factory.mktemp("domain") / "domain.json"
 
     def alone(words: list[str]) -> Run:

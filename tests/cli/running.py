@@ -6,12 +6,15 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lapwing import Interval, SquareWave, Survey
+from lapwing.cli.command_list import _built
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,21 @@ class Run:
 
 
 Program = Callable[..., Run]
+
+_commands = cache(_built)
+
+
+def built_once(path: str, function: Callable[..., None]) -> Any:
+    """Return a command as a process has it that runs it first. Building it takes longest."""
+    command = _commands(path, function)
+    command.typed_as.clear()
+    return command
+
+
+@cache
+def installed_once(path: tuple[str, ...]) -> Any:
+    """Return the entry points of what is installed in the folders of sys.path."""
+    return entry_points()
 
 
 def environment() -> dict[str, str]:
@@ -68,6 +86,15 @@ def write_ages(folder: Path) -> np.ndarray:
 def listing(folder: Path) -> dict[str, bytes]:
     """Every file of a folder, hidden ones too, with its content."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def written_once(folder: Path, kept: dict[str, bytes], make: Callable[[], None]) -> None:
+    """Write the files that `make` writes. Only the first call makes them, and keeps them."""
+    if not kept:
+        make()
+        kept.update(listing(folder))
+    for name, content in kept.items():
+        (folder / name).write_bytes(content)
 
 
 _WORDS = {"--integers": 2} | {

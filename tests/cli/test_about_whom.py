@@ -12,14 +12,21 @@ import pytest
 
 import lapwing as lw
 from lapwing.results.counted import whom
-from tests.cli.running import Program
+from tests.cli.running import Program, written_once
 
 PROMISE = ("--epsilon", "1", "--neighbors", "replace-one")
 WORDS = {"empirical": "the people in the data", "population": "the population"}
 
 
+_MADE: dict[str, bytes] = {}
+
+
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, done: Program) -> None:
+    written_once(tmp_path, _MADE, lambda: _make(tmp_path, done))
+
+
+def _make(tmp_path: Path, done: Program) -> None:
     rng = np.random.default_rng(5)
     days, kinds = np.round(rng.gamma(4, 8, 6000), 1), rng.choice(list("abc"), 6000)
     where = rng.choice(["north", "south"], 6000)
@@ -31,7 +38,8 @@ def files(tmp_path: Path, done: Program) -> None:
     done("new", "--domain-only", "--categories", "a,b,c", "-o", "kind-domain.json")
     for name in ("days", "kind"):
         given = ("-c", name, "--domain", f"{name}-domain.json", *PROMISE)
-        done("release", "visits.csv", *given, "-o", f"{name}.json")
+        for output in (f"{name}.json", f"{name}2.json"):
+            done("release", "visits.csv", *given, "-o", output)
 
 
 def cells(path: Path) -> list[dict[str, str]]:
@@ -58,9 +66,6 @@ ASKED = [
 def test_a_screen_its_table_and_its_json_say_about_whom(
     words: tuple[str, ...], done: Program, tmp_path: Path
 ) -> None:
-    for name in ("days", "kind"):
-        given = ("-c", name, "--domain", f"{name}-domain.json", *PROMISE)
-        done("release", "visits.csv", *given, "-o", f"{name}2.json")
     found = {}
     for target, about in WORDS.items():
         said = done(*words, "--target", target, "--csv", "table.csv", "--force").out

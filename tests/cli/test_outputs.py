@@ -11,7 +11,7 @@ from lapwing import Survey
 from lapwing.cli.command_list import COMMANDS as ALL
 from lapwing.cli.command_list import PARTS, command_of
 from lapwing.cli.option_groups import ungrouped
-from tests.cli.running import Program, listing
+from tests.cli.running import Program, listing, written_once
 
 RELEASE = (
     "--low",
@@ -34,11 +34,7 @@ _MADE: dict[str, bytes] = {}
 @pytest.fixture
 def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Path:
     """One file of each kind that a command reads."""
-    if not _MADE:
-        _make(ages, done, tmp_path)
-        _MADE.update(listing(tmp_path))
-    for name, content in _MADE.items():
-        (tmp_path / name).write_bytes(content)
+    written_once(tmp_path, _MADE, lambda: _make(ages, done, tmp_path))
     return tmp_path
 
 

@@ -39,7 +39,9 @@ def counted(path: Path, legal: Any) -> Any:
 
 
 _OTHER_TEXTS = [pa.large_string(), pa.binary(), pa.large_binary()]
-_TYPED = ["number", "circle", "integers", "week", "far dates", "datetime", "clock"]
+ONE_OF_A_KIND = ("circle", "labels", "week", "datetime", "clock")
+"""Domains that read in a way of their own. All others are met by the columns of Arrow in
+`tests/test_rows_alone.py`, which is what is read from a file."""
 
 
 def write_csv(path: Path, cells: list[Any], *, columns: int) -> None:
@@ -65,8 +67,8 @@ def write_parquet(path: Path, cells: list[Any], kind: Any) -> None:
 @pytest.mark.parametrize(
     ("columns", "domain"),
     [
-        *((2, domain) for domain in DOMAINS),
-        *((1, domain) for domain in ("number", "labels", "date")),
+        *((2, domain) for domain in ONE_OF_A_KIND),
+        *((1, domain) for domain in ("number", "labels")),
     ],
 )
 def test_cells_of_a_csv(columns: int, domain: str, tmp_path: Path) -> None:
@@ -75,9 +77,7 @@ def test_cells_of_a_csv(columns: int, domain: str, tmp_path: Path) -> None:
 
     def read(cells: list[Any]) -> Any:
         write_csv(path, cells, columns=columns)
-        return summary_of(
-            path, "x", legal, Output(False, True), asked=CuratorDomainOptions()
-        ).counts
+        return counted(path, legal)
 
     check_each_row_alone(read, [*TEXTS, *BYTES, "two\nlines"], USUAL[legal.unit])
 
@@ -85,8 +85,8 @@ def test_cells_of_a_csv(columns: int, domain: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("domain", "kind"),
     [
-        *((domain, pa.string()) for domain in DOMAINS),
-        *((domain, kind) for domain in ("circle", "datetime") for kind in _OTHER_TEXTS),
+        *((domain, pa.string()) for domain in ONE_OF_A_KIND),
+        *(("datetime", kind) for kind in _OTHER_TEXTS),
     ],
 )
 def test_texts_of_a_parquet(kind: Any, domain: str, tmp_path: Path) -> None:
@@ -95,9 +95,7 @@ def test_texts_of_a_parquet(kind: Any, domain: str, tmp_path: Path) -> None:
 
     def read(cells: list[Any]) -> Any:
         write_parquet(path, cells, kind)
-        return summary_of(
-            path, "x", legal, Output(False, True), asked=CuratorDomainOptions()
-        ).counts
+        return counted(path, legal)
 
     check_each_row_alone(
         read, [*TEXTS, *(BYTES if pa.types.is_binary(kind) else [])], USUAL[legal.unit]
@@ -110,15 +108,13 @@ def test_texts_of_a_parquet(kind: Any, domain: str, tmp_path: Path) -> None:
 def test_columns_of_a_parquet(kind: str, tmp_path: Path) -> None:
     array = COLUMNS[kind]
     rows, path = list(range(len(array))), tmp_path / "x.parquet"
-    for domain in _TYPED:
+    for domain in ("circle", "datetime", "clock"):
         legal = DOMAINS[domain].for_curator()
 
         def read(cells: list[int], legal: Any = legal) -> Any:
             part = array.take(pa.array(cells, pa.int64()))
             parquet.write_table(pa.table({"x": part}), path)
-            return summary_of(
-                path, "x", legal, Output(False, True), asked=CuratorDomainOptions()
-            ).counts
+            return counted(path, legal)
 
         try:
             read([0])
@@ -150,25 +146,14 @@ SAID = ("command", "output", "mechanism", "guarantee", "reports", "warnings")
 """What a release says besides its answer and its random identifier."""
 
 
-@pytest.mark.parametrize("domain", ["number", "integers", "clock"])
+@pytest.mark.parametrize("domain", ["number", "clock"])
 def test_no_row_changes_how_a_command_ends_or_what_it_says(
     domain: str, lapwing: Program, tmp_path: Path
 ) -> None:
     legal = DOMAINS[domain]
     usual, given = USUAL[legal.unit], options(legal)
     ends = set()
-    for cell in [
-        usual[0],
-        "x",
-        "",
-        "1e999",
-        "-inf",
-        "nan",
-        b"\xff",
-        "2019-02-30",
-        "25:00",
-        "17000",
-    ]:
+    for cell in [usual[0], "x", "", b"\xff", *(["1e999"] if domain == "number" else ["25:00"])]:
         write_csv(tmp_path / "x.csv", [*usual, cell], columns=2)
         run = lapwing("count", "x.csv", "-c", "x", *given, "-o", "x.lws", "--force")
         ends.add(("count", run.code, run.out, run.err))
@@ -206,14 +191,13 @@ def test_a_table_without_rows_is_a_table(neighbors: str, lapwing: Program, tmp_p
     given = ["--low", "0", "--high", "100", "--bins", "16"]
     promise = ["--epsilon", "1", "--neighbors", neighbors]
     ends = set()
-    for path in sorted(tmp_path.glob("*.[cp]*")):
+    for path in sorted(tmp_path.glob("*.[cp]*"))[:: 3 if neighbors == "replace-one" else 1]:
         run = lapwing("count", path.name, *given, "-o", "x.lws", "--force")
         ends.add(("count", run.code, run.out, run.err))
         for data, more in ((path.name, given), ("x.lws", [])):
             run = lapwing("release", data, *more, *promise, "-q", "--force", "-o", "out.json")
             ends.add(("release", run.code, run.out, run.err))
-            again = lapwing("answer", "out.json", "--quantile", "0.5", "-q")
-            assert again.code == 0
+        assert lapwing("answer", "out.json", "--quantile", "0.5", "-q").code == 0
         run = lapwing("bounds", path.name, *promise, "-q")
         ends.add(("bounds", run.code, run.out, run.err))
     assert len(ends) == 3 and all(code == 0 for _, code, _, _ in ends)
@@ -230,10 +214,11 @@ def test_a_column_without_rows_says_what_one_row_says(
     said = set()
     for rows in (0, 1):
         parquet.write_table(pa.table({"x": pa.array([None] * rows, TYPES[kind])}), "x.parquet")
-        run = lapwing("count", "x.parquet", *given, "-o", "x.lws", "--force")
-        promise = ["--epsilon", "1", "--neighbors", "add-or-remove-one", "-q"]
-        bounds = lapwing("bounds", "x.parquet", *promise, "--confidence", "0.999999999")
-        said.add((run.code, run.out, run.err, bounds.code, bounds.out, bounds.err))
+        ran = [lapwing("count", "x.parquet", *given, "-o", "x.lws", "--force")]
+        if unit == "number":  # bounds have no unit
+            promise = ["--epsilon", "1", "--neighbors", "add-or-remove-one", "-q"]
+            ran += [lapwing("bounds", "x.parquet", *promise, "--confidence", "0.999999999")]
+        said.add(tuple(ran))
     assert len(said) == 1
 
 

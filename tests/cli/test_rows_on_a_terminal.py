@@ -57,10 +57,10 @@ def test_most_rows_without_a_value_ask_on_a_terminal(column: Path, tmp_path: Pat
         "of 100 rows: 1 missing, 18 unreadable (the first in row 83 of x.csv), 80 outside" in shown
     )
     assert not (tmp_path / "out.json").exists()
-    code, shown = on_a_terminal(tmp_path, *RELEASE, "-c", "x", answer="y\n")
-    assert code == 0 and QUESTION in shown and (tmp_path / "out.json").exists()
-    (tmp_path / "out.json").unlink()
-    code, shown = on_a_terminal(tmp_path, *RELEASE, "-c", "x", "--yes", answer="")
+    code, shown = on_a_terminal(tmp_path, *COMMANDS["count"], answer="y\n")
+    assert code == 0 and QUESTION in shown and (tmp_path / "x.lws").exists()
+    (tmp_path / "x.lws").unlink()
+    code, shown = on_a_terminal(tmp_path, *COMMANDS["count"], "--yes", answer="")
     assert code == 0 and QUESTION not in shown and "80 outside" in shown
 
 
@@ -112,8 +112,8 @@ def test_a_few_are_shown_on_a_terminal_alone(
     rows = "\n".join(["x,y", *["5,1"] * 120, ",1", "99,1"]) + "\n"
     column.write_text(rows)
     assert lapwing(*RELEASE, "-c", "x").err == ""
-    code, shown = on_a_terminal(tmp_path, *RELEASE, "-c", "x", "--force", answer="")
+    code, shown = on_a_terminal(tmp_path, *COMMANDS["count"], "--force", answer="")
     assert code == 0 and "of 122 rows: 1 missing, 1 outside 0 to 60" in shown
     column.write_text(rows.replace("5,1\n", "", 30))
-    code, shown = on_a_terminal(tmp_path, *RELEASE, "-c", "x", "--force", answer="")
+    code, shown = on_a_terminal(tmp_path, *COMMANDS["count"], "--force", answer="")
     assert code == 0 and "rows:" not in shown  # fewer than 100

@@ -148,8 +148,8 @@ def randomizer_cases(
     once. The other cases of the grid are marked: they run in `make soak`.
 
     `domains` and `rows` (how names start) leave some out, for tests that take seconds each;
-    `logs=False` leaves out those whose tally is a log. `once`: every row and every domain is
-    enough, where a test looks at something that a randomizer does not share with its domain.
+    `logs=False` leaves out those whose tally is a log. `once`: every row at every epsilon, and
+    every domain, where a test looks at something that a randomizer does not share with its domain.
     """
     grid = [
         (name, where, epsilon)
@@ -158,7 +158,7 @@ def randomizer_cases(
         for epsilon in epsilons
         if where in domains and name.startswith(rows) and (logs or not row.log)
     ]
-    chosen = set(covering(grid, frozenset if once else pairs_of))
+    chosen = set(covering(grid, _row_or_domain if once else pairs_of))
     return [
         pytest.param(
             RandomizerCase(RANDOMIZERS[name], RANDOMIZERS[name].make(DOMAINS[where], epsilon)),
@@ -172,6 +172,11 @@ def randomizer_cases(
 def pairs_of(case: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
     """Yield every two of the values of a case."""
     return itertools.combinations(case, 2)
+
+
+def _row_or_domain(case: tuple[str, str, float]) -> Iterator[Any]:
+    name, where, epsilon = case
+    yield from ((name, epsilon), where)
 
 
 def at_epsilon(randomizer: Any, factor: Fraction) -> Any:

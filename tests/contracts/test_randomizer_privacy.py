@@ -107,7 +107,7 @@ def promised(randomizer: Any) -> None:
     assert certificate.ratio <= exponential_bounds(randomizer.epsilon)[0]
 
 
-@everywhere
+@pytest.mark.parametrize("case", randomizer_cases(0.1, 24, once=True))
 def test_a_threshold_one_past_its_limit_fails(case: RandomizerCase) -> None:
     check_loosened(case.randomizer, case.row.loosen(case.randomizer))
 
@@ -131,7 +131,7 @@ def test_channel_is_the_exact_law(case: RandomizerCase) -> None:
         np.testing.assert_allclose(expected, mean, rtol=1e-12, atol=1e-15)
 
 
-@at_one
+@once
 def test_channel_is_the_exact_law_seen_through_the_tally(case: RandomizerCase) -> None:
     """As somebody else's randomizer is checked, without a count by hand."""
     check_channel(case.randomizer, case.laws)

@@ -29,7 +29,7 @@ from lapwing.errors import (
     PrivacyError,
 )
 from lapwing.facts import html_of
-from lapwing.privacy.exact_numbers import LARGEST_GUARANTEE
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger_entry import (
@@ -205,7 +205,7 @@ class Ledger:
             delta=self.budget.delta - spent.delta,
         )
 
-    @property
+    @cached_property
     def largest_payment(self) -> Guarantee | None:
         """The largest guarantee that :meth:`spend` would still accept.
 
@@ -214,10 +214,11 @@ class Ledger:
         epsilon is a whole number of millionths, and at its delta one more would be refused. A
         payment never increases it. None when nothing is accepted.
         """
-        both = (self._largest(self.budget.delta), self.largest_pure_payment)
+        pure, delta = self.largest_pure_payment, self.budget.delta
+        both = (self._largest(delta) if delta else pure, pure)
         return max((each for each in both if each), key=lambda each: each.epsilon, default=None)
 
-    @property
+    @cached_property
     def largest_pure_payment(self) -> Guarantee | None:
         """The largest pure guarantee (delta 0) that :meth:`spend` would still accept.
 
@@ -245,10 +246,14 @@ class Ledger:
             gaussian = PrivacyLoss(mu_squared=_ROUNDED_NOISE / scale**2)
             return self._excess([*paid, gaussian]) is None
 
-        most = 1
-        while accepted(most) and most < LARGEST_GUARANTEE * _MILLION:
-            most *= 2
-        least = most // 2
+        # From what basic composition leaves, which is the answer where all payments are pure.
+        left = self.budget.epsilon - sum(paid, start=PrivacyLoss()).epsilon
+        least = most = max(int(left * _MILLION), 1)
+        step = 1
+        while accepted(most):
+            least, most, step = most, most + step, 2 * step
+        while least == most or (least and not accepted(least)):
+            most, least, step = least, max(least - step, 0), 2 * step
         while most - least > 1:
             middle = (least + most) // 2
             least, most = (middle, most) if accepted(middle) else (least, middle)
