@@ -20,7 +20,7 @@ from tests.engines.asked_survey import WAYS, label_survey
 from tests.service.one_collector import ANALYST, Site, labels_survey, problem, site
 from tests.service.test_results import fill, strict
 
-INCOME = lw.Interval(0, 500_000)
+INCOME = lw.Interval(0, 500_000, bins=50)
 VALUES = np.random.default_rng(5).lognormal(10.4, 0.8, 4000).clip(0, 499_000)
 
 

@@ -148,7 +148,7 @@ def test_an_epoch_that_was_slept_through_is_closed(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("grace", [0, 60, 7200])
+@pytest.mark.parametrize("grace", [0, 7200])
 def test_a_clock_that_jumps_a_year_and_back_closes_nothing(
     settings: Settings, tmp_path: Path, grace: int
 ) -> None:
@@ -214,7 +214,7 @@ def test_a_clock_that_jumps_a_year_and_back_closes_nothing(
             await here.done("PUT", f"{path}/epochs/e", json=plan)
         if settings.database.startswith("post"):
             async with here_at(NOON + 30000) as right, here_at(NOON + YEAR) as wrong:
-                for _ in range(12):
+                for _ in range(4):
                     assert await turns(wrong, 400) == waits
                     assert await turns(right, 100) == open_now
         async with here_at(NOON + DAY + grace) as here:
@@ -331,7 +331,7 @@ def test_a_clock_that_jumps_a_year_and_back_deletes_nothing(
             assert await turns(here, 3000)
         if settings.database.startswith("post"):
             async with here_at(NOON + 9000) as right, here_at(NOON + YEAR) as wrong:
-                for _ in range(12):
+                for _ in range(4):
                     assert await turns(wrong, 1800)
                     assert await turns(right, 600)
             # A clock ahead has found it first; then a right one does, in time.

@@ -125,7 +125,7 @@ LASTING = {"delete", "retire", "close"}
 """What would end the survey that the others are asked about."""
 
 MADE_UP = settings(
-    max_examples=15,
+    max_examples=6,
     derandomize=True,
     database=None,
     deadline=None,

@@ -65,7 +65,7 @@ def kinds() -> lw.Survey:
 @cache
 def asking() -> lw.Survey:
     asked = ["share above 50000", "histogram edges 0 20000 50000 500000", "mean"]
-    best = lw.recommend(lw.Interval(0, 500_000), epsilon=2, users=20_000, questions=asked)
+    best = lw.recommend(lw.Interval(0, 500_000, bins=50), epsilon=2, users=20_000, questions=asked)
     return lw.Survey("Earnings", best)
 
 
