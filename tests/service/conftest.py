@@ -10,8 +10,10 @@ import pytest
 from lapwing.service.settings import Settings
 from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.storage.sql_store import Store
+from tests.service import folder_in_memory
 from tests.service.postgres_server import PostgresServer
 
+tmp_path = folder_in_memory.tmp_path
 KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.service)]
 
 

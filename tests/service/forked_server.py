@@ -1,4 +1,4 @@
-"""`lapwing serve` as a fork of a process that has imported it: a tenth of what a start costs.
+"""`lapwing serve`, or a file, as a fork of a process that has imported it: a tenth of a start.
 
 Run as a program, this file is that process. One waits in each process of tests, starts what it is
 asked for, says how it ended, and ends all that still runs when the process of tests is gone.
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 ROOT = Path(__file__).parents[2]
+PATHS = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
 
 
 class Fork:
@@ -71,12 +72,11 @@ def fork_decoders() -> dict[str, str]:
     That of a collector that tests start as a program is spawned, as everybody's is.
     """
     from lapwing.service.decoding_process import DecodingProcess
-    from tests.cli.running import environment
 
     DecodingProcess._context = forks = get_context("forkserver")
     forks.set_forkserver_preload(["tests.service.warm_decoding"])
     before = dict(os.environ)
-    os.environ["PYTHONPATH"] = f"{environment()['PYTHONPATH']}{os.pathsep}{ROOT}"
+    os.environ["PYTHONPATH"] = PATHS
     try:
         forkserver.ensure_running()
     finally:
@@ -99,7 +99,7 @@ def _waiting() -> socket.socket:
             [sys.executable, __file__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env=environment(),
+            env={**environment(), "PYTHONPATH": PATHS},
         )
     atexit.register(waiting.wait)
     atexit.register(ours.close)  # it ends with the line
@@ -168,7 +168,7 @@ def _fork_decoders_at(address: str, key: str) -> None:
 
 
 def _become(arguments: list[str], environment: dict[str, str], descriptors: list[int]) -> None:
-    """Be `python -m lapwing` with these arguments, output and errors."""
+    """Be `python -m lapwing`, or `python` where the first is a file, with these arguments."""
     os.environ.clear()
     os.environ.update(environment)
     for number, descriptor in enumerate(descriptors, 1):
@@ -177,7 +177,11 @@ def _become(arguments: list[str], environment: dict[str, str], descriptors: list
     sys.stdout = sys.__stdout__ = open(1, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = sys.__stderr__ = open(2, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.argv = ["lapwing", *arguments]
-    runpy.run_module("lapwing", run_name="__main__", alter_sys=True)
+    if arguments[0].endswith(".py"):
+        sys.argv = arguments
+        runpy.run_path(arguments[0], run_name="__main__")
+    else:
+        runpy.run_module("lapwing", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -294,8 +294,7 @@ NAMELESS = """() => [...document.querySelectorAll(
   .map((each) => each.outerHTML)"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_and_nothing_is_wider_than_a_telephone(place: Place, scheme: str) -> None:
+def test_text_stands_out_and_nothing_is_wider_than_a_telephone(place: Place) -> None:
     paths = [
         "/",
         f"/surveys/{INCOME.fingerprint}?epoch=f&against=segment:south&segment=north&low=3&error=x",
@@ -303,14 +302,16 @@ def test_text_stands_out_and_nothing_is_wider_than_a_telephone(place: Place, sch
         f"/surveys/{asking().fingerprint}?low=20000",
         f"/take-part/{INCOME.fingerprint}",
     ]
-    with opened(place, color_scheme=scheme, viewport={"width": 390, "height": 800}) as page:
+    with opened(place, viewport={"width": 390, "height": 800}) as page:
         for path in paths:
             page.goto(place.address + path)
             if "/surveys/" in path:
                 settled(page)
             if "/take-part/" in path:
                 page.wait_for_selector("[data-ready]")
-            assert page.evaluate(CONTRAST) == []
+            for scheme in ("dark", "light"):
+                page.emulate_media(color_scheme=scheme)
+                assert page.evaluate(CONTRAST) == []
             assert page.evaluate(NAMELESS) == []
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -347,8 +348,11 @@ PLOTS = """() => [...document.querySelectorAll('#result [data-drawn]')]
   })"""
 
 
-@pytest.mark.parametrize("width", [390, 1000])
-@pytest.mark.parametrize("survey", [INCOME, DAYS, CHILDREN], ids=["atoms", "dates", "whole"])
+@pytest.mark.parametrize(
+    ("survey", "width"),
+    [(INCOME, 390), (DAYS, 1000), (CHILDREN, 390)],
+    ids=["atoms", "dates", "whole"],
+)
 def test_density_and_cdf_share_an_axis_and_a_legend_is_words(
     place: Place, survey: lw.Survey, width: int
 ) -> None:
@@ -612,17 +616,16 @@ def test_a_text_that_changes_while_the_page_loads_is_not_answered(place: Place) 
         assert not page.is_visible("#answer")
 
 
-@pytest.mark.parametrize("width", [390, 1000])
-def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place, width: int) -> None:
+def test_the_text_of_a_survey_is_shown_as_plain_text_and_kept(place: Place) -> None:
     texts = {"purpose": HOSTILE, "owner": "x" * 1000, "contact": "Füße & Söhne"}
     survey = lw.Survey(
-        f"Legs {width}",
+        "Legs",
         lw.RandomizedResponse(lw.Categories(["two", "more"]), 2),
         question="How many legs <b>do</b> you see?",
         **texts,  # type: ignore[arg-type]
     )
     path = open_survey(place.address, survey)
-    viewport = {"width": width, "height": 900}
+    viewport = {"width": 390, "height": 900}
     with opened(place, analyst=False, viewport=viewport) as page:
         address = f"{place.address}/take-part/{survey.fingerprint}"
         _answer(page, address, label="two")
