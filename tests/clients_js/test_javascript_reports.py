@@ -129,13 +129,13 @@ def test_heavy_hitters_are_found_in_a_log_of_reports() -> None:
     """Words that a list of candidates holds, hashed and reported by JavaScript, found by Python."""
     hashing = lw.LinearHashing(lw.HashedStrings(32), 4)
     words = ["lapwing", "plover", "curlew", "Kiebitz 🐦"]
-    drawn = _drawn(*((hashing, word) for word in words[:2]), number=3_000)
+    drawn = _drawn(*((hashing, word) for word in words[:2]), number=6_000)
     logs = [hashing.tally(_reports(reports, hashing)) for reports in drawn]
     found = lw.Survey("words", hashing).decode(
         logs[0] + logs[1], decoder=lw.decoders.Candidates(words)
     )
     assert isinstance(found, lw.HeavyHitters) and found.labels is not None
     shares = dict(zip(found.labels, found.shares.tolist(), strict=True))
-    # The deviation of a share is .004: that of what nobody holds may be listed, and is small.
-    assert abs(shares.pop("lapwing") - 0.5) < 0.03 and abs(shares.pop("plover") - 0.5) < 0.03
-    assert all(share < 0.03 for share in shares.values())
+    # The deviation of a share is .0026: that of what nobody holds may be listed, and is small.
+    assert abs(shares.pop("lapwing") - 0.5) < 0.02 and abs(shares.pop("plover") - 0.5) < 0.02
+    assert all(share < 0.02 for share in shares.values())
