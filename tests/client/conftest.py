@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.client.small_collector import SmallCollector, small_collector
+from tests.service import folder_in_memory
+
+tmp_path = folder_in_memory.tmp_path
 
 
 @pytest.fixture

@@ -120,12 +120,12 @@ def test_a_slow_server_takes_no_more_time_than_is_given(behavior: Behavior, tmp_
     device = answered(tmp_path, epochs=5)
     with server(behavior) as url:
         begun = time.monotonic()
-        sent = device.send(url, patience=Patience(50, first=0.01, longest=0.01, together=1.5))
+        sent = device.send(url, patience=Patience(50, first=0.01, longest=0.01, together=0.5))
         busy = time.monotonic() - begun
         assert (sent.stored, sent.waiting) == (0, 5) and busy < 30
         begun = time.monotonic()
         with pytest.raises(CollectorError, match=r"cannot be reached \(TimeoutError\)"):
-            CollectorAddress(url, seconds=0.5).survey(COLOR.fingerprint)
+            CollectorAddress(url, seconds=0.3).survey(COLOR.fingerprint)
         assert time.monotonic() - begun < 30
 
 

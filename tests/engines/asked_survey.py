@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ PEOPLE = 3000
 INCOMES = np.random.default_rng(7).lognormal(10.4, 0.8, PEOPLE).clip(0, 499_000).round()
 
 
+@cache
 def asked_survey() -> lw.Survey:
     """Return the survey, as a file has it."""
-    domain = lw.Interval(0, 500_000)
+    domain = lw.Interval(0, 500_000, bins=50)
     best = lw.recommend(domain, epsilon=4, users=PEOPLE, questions=QUESTIONS)
     survey = lw.Survey.from_json(lw.Survey("income", best).to_json())
     kinds = {kind for kind, *_ in survey.randomizer.components}  # type: ignore[attr-defined]
@@ -33,6 +35,7 @@ WAYS = [["bus", "car", "walk", "bike", "walk"][row * 31 % 5] for row in range(PE
 """Two fifths walk."""
 
 
+@cache
 def label_survey(*more: str) -> lw.Survey:
     """Return a survey that asks for the share of one label, as a file has it.
 

@@ -227,7 +227,7 @@ for number, position in enumerate(COLUMNS):
     path = folder / f"{position}.csv"
     path.write_text(csv_of(cells, more="4,x,5," + cells[position][1]))
     parquet.write_table(pa.table(texts_of(cells)), folder / f"{position}.parquet")
-    for mode in ("FAILFAST", "failfast"):
+    for mode in ("FAILFAST", "failfast")[: 2 - (number > 0)]:
         df = session.read.csv(str(path), header=True, schema=kinds, mode=mode)
         run(lambda: engine.summarize(df, DOMAIN, column="v"))
         run(lambda: engine.tally(df, SURVEY, column="g"))
@@ -259,7 +259,7 @@ def test_on_spark(tmp_path: Path) -> None:
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
     _, refused, _, done = ran.stdout.split()[-4:]
-    assert int(refused) >= 20 and int(done) >= 4, ran.stdout
+    assert int(refused) >= 14 and int(done) >= 4, ran.stdout
     assert "SparkContext" in ran.stderr and SECRET not in ran.stderr + ran.stdout
     events = [path for path in (tmp_path / "events").rglob("*") if path.is_file()]
     assert events and "SparkListenerTaskEnd" in "".join(path.read_text() for path in events)

@@ -1,7 +1,8 @@
-"""`lapwing serve` as a fork of a process that has imported it: a tenth of what a start costs.
+"""`lapwing serve`, or a file, as a fork of a process that has imported it: a tenth of a start.
 
 Run as a program, this file is that process. One waits in each process of tests, starts what it is
 asked for, says how it ended, and ends all that still runs when the process of tests is gone.
+Another one has read all decoders: processes that decode are its forks, whoever starts them.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ import sys
 import time
 from contextlib import redirect_stdout, suppress
 from functools import cache
+from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
 from typing import IO, Any
+
+ROOT = Path(__file__).parents[2]
+PATHS = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
 
 
 class Fork:
@@ -29,7 +34,8 @@ class Fork:
         reads, writes = os.pipe()
         self.stdout = open(reads, encoding="utf-8")  # noqa: SIM115
         try:
-            self.pid: int = _ask([arguments, environment], [writes, stderr.fileno()])
+            request = [arguments, environment, fork_decoders()]
+            self.pid: int = _ask(request, [writes, stderr.fileno()])
         finally:
             os.close(writes)
         self.returncode: int | None = None
@@ -60,6 +66,29 @@ class Fork:
 
 
 @cache
+def fork_decoders() -> dict[str, str]:
+    """Let a process that decodes be a fork of one that has read all decoders; return where that is.
+
+    That of a collector that tests start as a program is spawned, as everybody's is.
+    """
+    from lapwing.service.decoding_process import DecodingProcess
+
+    DecodingProcess._context = forks = get_context("forkserver")
+    forks.set_forkserver_preload(["tests.service.warm_decoding"])
+    before = dict(os.environ)
+    os.environ["PYTHONPATH"] = PATHS
+    try:
+        forkserver.ensure_running()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    server: Any = forkserver._forkserver  # type: ignore[attr-defined]
+    # Newer Pythons want a key.
+    key = getattr(server, "_forkserver_authkey", None) or b""
+    return {"address": server._forkserver_address, "key": key.hex()}
+
+
+@cache
 def _waiting() -> socket.socket:
     """Return the line to the process that forks for this process of tests."""
     from tests.cli.running import environment
@@ -70,7 +99,7 @@ def _waiting() -> socket.socket:
             [sys.executable, __file__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            env=environment(),
+            env={**environment(), "PYTHONPATH": PATHS},
         )
     atexit.register(waiting.wait)
     atexit.register(ours.close)  # it ends with the line
@@ -101,6 +130,7 @@ def _wait(line: socket.socket) -> None:
     import lapwing.service.storage.opening  # noqa: F401
     from lapwing.cli import main
 
+    resource_tracker.ensure_running()  # one for all
     with suppress(SystemExit), redirect_stdout(io.StringIO()):
         main(["serve", "--help"])
     running: set[int] = set()
@@ -111,10 +141,11 @@ def _wait(line: socket.socket) -> None:
                 ended, status = os.waitpid(pid, os.WNOHANG)
                 running -= {ended}
                 answer = os.waitstatus_to_exitcode(status) if ended else None
-            case [arguments, environment]:
+            case [arguments, environment, decoders]:
                 answer = os.fork()
                 if answer == 0:
                     line.close()
+                    _fork_decoders_at(**decoders)
                     _become(arguments, environment, descriptors)
                     return
                 running.add(answer)
@@ -125,8 +156,19 @@ def _wait(line: socket.socket) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+def _fork_decoders_at(address: str, key: str) -> None:
+    """Let processes that decode be forks of the one that the process of tests has started."""
+    from lapwing.service.decoding_process import DecodingProcess
+
+    server: Any = forkserver._forkserver  # type: ignore[attr-defined]
+    server._forkserver_address, server._forkserver_authkey = address, bytes.fromhex(key)
+    server._forkserver_alive_fd = os.open(os.devnull, os.O_WRONLY)
+    server.ensure_running = lambda: None
+    DecodingProcess._context = get_context("forkserver")
+
+
 def _become(arguments: list[str], environment: dict[str, str], descriptors: list[int]) -> None:
-    """Be `python -m lapwing` with these arguments, output and errors."""
+    """Be `python -m lapwing`, or `python` where the first is a file, with these arguments."""
     os.environ.clear()
     os.environ.update(environment)
     for number, descriptor in enumerate(descriptors, 1):
@@ -135,7 +177,11 @@ def _become(arguments: list[str], environment: dict[str, str], descriptors: list
     sys.stdout = sys.__stdout__ = open(1, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = sys.__stderr__ = open(2, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.argv = ["lapwing", *arguments]
-    runpy.run_module("lapwing", run_name="__main__", alter_sys=True)
+    if arguments[0].endswith(".py"):
+        sys.argv = arguments
+        runpy.run_path(arguments[0], run_name="__main__")
+    else:
+        runpy.run_module("lapwing", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

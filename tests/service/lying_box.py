@@ -88,6 +88,7 @@ class LyingBox:
         self.only: str | None = None
         self.fates: Counter[str] = Counter()
         self._random = random.Random(seed)
+        self._lies: list[str] = []
         self._serving: set[asyncio.Task[None]] = set()
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -106,8 +107,7 @@ class LyingBox:
 
     async def _one(self, request: bytes, writer: asyncio.StreamWriter) -> bool:
         """Answer one request. Return whether the connection stays."""
-        scheduled = PASSED_ON if self._random.random() < HONEST else self._random.choice(LIES)
-        fate = self.only or scheduled
+        fate = self.only or (PASSED_ON if self._random.random() < HONEST else self._lie())
         self.fates[fate] += 1
         said = OWN_ANSWERS.get(fate)
         if said is None and fate not in CUT_REQUESTS:
@@ -117,6 +117,11 @@ class LyingBox:
         writer.write(said or b"")
         await writer.drain()
         return bool(said) and fate != "half an answer"
+
+    def _lie(self) -> str:
+        """Return another one, as long as there is one that was not told as often as the others."""
+        self._lies = self._lies or self._random.sample(LIES, len(LIES))
+        return self._lies.pop()
 
     async def _forward(self, request: bytes, *, cut: bool = False) -> bytes:
         """Return the collector's answer, or a page where none comes."""

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 import secrets
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
-from multiprocessing import forkserver, get_context
 from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 import lapwing as lw
 from benchmarks.service.running_servers import start_document
 from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 from lapwing.service.app import Application, make_application
 from lapwing.service.collector import Collector
-from lapwing.service.decoding_process import DecodingProcess
 from lapwing.service.logs import Log
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
 from lapwing.service.survey_life import ENDS_APART
 from tests.cli.running import environment
-from tests.service.forked_server import Fork
+from tests.service.forked_server import Fork, fork_decoders
 
 ADMIN = "lwa_" + "A" * 43
 ANALYST = "lwa_" + "B" * 43
@@ -153,21 +148,6 @@ class Site:
         return counts.tolist()
 
 
-@cache
-def fork_decoders() -> None:
-    """Let a process that decodes be a fork of one that has read all decoders.
-
-    That of a collector in a process of its own is spawned, as everybody's is.
-    """
-    forks = get_context("forkserver")
-    forks.set_forkserver_preload(["tests.service.warm_decoding"])
-    with pytest.MonkeyPatch.context() as patch:
-        own = environment()["PYTHONPATH"]
-        patch.setenv("PYTHONPATH", os.pathsep.join([own, str(Path(__file__).parents[2])]))
-        forkserver.ensure_running()
-    DecodingProcess._context = forks
-
-
 @asynccontextmanager
 async def site(
     folder: Path,
@@ -263,11 +243,13 @@ def served(folder: Path, *arguments: str, **variables: str) -> Iterator[ServedCo
             process.wait()
 
 
-def open_survey(address: str, survey: lw.Survey, *, epoch: str = "e", **terms: Any) -> str:
+def open_survey(
+    address: str, survey: lw.Survey, *, epoch: str = "e", token: str = ADMIN, **terms: Any
+) -> str:
     """Publish a survey with an open epoch at a served collector; return its address."""
     path = f"{address}/v1/surveys/{survey.fingerprint}"
     body = {"survey": survey.to_document(), "minimum": 1, **terms}
-    with httpx.Client(headers=as_role(ADMIN), timeout=60) as client:
+    with httpx.Client(headers=as_role(token), timeout=60) as client:
         for method, where, document in (
             ("PUT", path, body),
             ("POST", f"{path}/publish", None),

@@ -14,6 +14,7 @@ from pathlib import Path
 import asyncpg
 
 from tests.clients_js.programs import skip_without
+from tests.service.folder_in_memory import place
 
 FOLDER = "TESTS_POSTGRESQL"
 """The environment variable that names another folder than the distribution's."""
@@ -38,7 +39,7 @@ class PostgresServer:
 
     def __init__(self) -> None:
         self._programs = installed()
-        self._folder = Path(tempfile.mkdtemp(prefix="lapwing-postgres-", dir=_place()))
+        self._folder = Path(tempfile.mkdtemp(prefix="lapwing-postgres-", dir=place()))
         self._user: list[str] = []
         self._names = count()
         if os.geteuid() == 0:
@@ -92,14 +93,6 @@ class PostgresServer:
             log = self._folder / "log"
             said = log.read_text("utf-8") if log.exists() else "it left no log"
             raise RuntimeError(f"{program} failed with {done.returncode}: {said[-2000:]}")
-
-
-def _place() -> str:
-    """Return memory where there is enough: the server's many small files are synced in no time."""
-    memory = Path("/dev/shm")
-    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**29:
-        return str(memory)
-    return tempfile.gettempdir()
 
 
 def _exists(user: str) -> bool:

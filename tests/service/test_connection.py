@@ -57,7 +57,7 @@ async def exchange(
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "HEADER_SECONDS", 2.0)
+    monkeypatch.setattr(serving, "HEADER_SECONDS", 0.3)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -184,15 +184,15 @@ def test_a_connection_with_too_many_waiting_requests_is_cut() -> None:
 
 
 def test_a_client_that_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "WRITE_SECONDS", 2.0)
+    monkeypatch.setattr(serving, "WRITE_SECONDS", 0.5)
     asked = HEAD + b"Connection: close\r\n\r\n"
-    got = asyncio.run(exchange(asked, application=flood, unread=4.0))
-    assert len(got) < 2**25 < len(asyncio.run(exchange(asked, application=flood)))
+    got = asyncio.run(exchange(asked, application=flood, unread=1.0))
+    assert len(got) < 2**24 < len(asyncio.run(exchange(asked, application=flood)))
 
 
 async def flood(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
-    for _ in range(64):
+    for _ in range(32):
         await send({"type": "http.response.body", "body": bytes(2**20), "more_body": True})
     await send({"type": "http.response.body"})
 
@@ -220,7 +220,7 @@ def test_a_body_that_nobody_reads_ends_soon(
     monkeypatch: pytest.MonkeyPatch, pieces: tuple[bytes, ...]
 ) -> None:
     """It would hold its connection for as long as a byte comes now and then."""
-    monkeypatch.setattr(serving, "UNREAD_SECONDS", 2.0)
+    monkeypatch.setattr(serving, "UNREAD_SECONDS", 0.7)
     got = asyncio.run(exchange(*pieces, pause=0.1, application=refuse))
     assert got.startswith(b"HTTP/1.1 404") and got.endswith(b"none")
     assert got.count(b"connection: close") == 1

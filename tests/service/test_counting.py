@@ -19,11 +19,12 @@ from lapwing.service.storage.counting import COUNTS, RECORDS, Counting, Row
 from tests.contracts.registered import RandomizerCase, randomizer_cases
 from tests.service.uploading import HASHED, LABELS
 
-CASES = [
-    case
+CASES = {
+    name: case
     for case in randomizer_cases(1)
-    if case.values[0].randomizer.name in registry.RANDOMIZERS  # the others have no surveys
-]
+    if (name := case.values[0].randomizer.name) in registry.RANDOMIZERS  # others have no surveys
+}.values()
+"""One domain of each randomizer."""
 
 
 def counting_of(survey: lw.Survey) -> Counting:

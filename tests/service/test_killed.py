@@ -4,36 +4,32 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from lapwing.service.storage.opening import SqliteStore
+from tests.service.forked_server import Fork
 from tests.service.storing_process import LINE
 from tests.service.uploading import COUNTED, counts, publish
 
-ROOT = Path(__file__).parents[2]
 
-
-def storing(database: Path, codes: range, left_out: set[int]) -> subprocess.Popen[bytes]:
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    environment = {**os.environ, "PYTHONPATH": path, "LEFT_OUT": ",".join(map(str, left_out))}
-    program = [sys.executable, "-m", "tests.service.storing_process", str(database), "-", "FULL"]
+def storing(database: Path, codes: range, left_out: set[int]) -> Fork:
+    environment = {**os.environ, "LEFT_OUT": ",".join(map(str, left_out))}
+    program = [str(Path(__file__).with_name("storing_process.py")), str(database), "-", "FULL"]
     program.append(f"{codes.start}-{codes.stop}")
-    process = subprocess.Popen(program, stdout=subprocess.PIPE, cwd=ROOT, env=environment)
-    if hasattr(fcntl, "F_SETPIPE_SZ") and process.stdout is not None:
+    with database.with_name("said").open("w") as said:
+        process = Fork(*program, environment=environment, stderr=said)
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
         # So small that it cannot store much more than we have read when we kill it.
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
     return process
 
 
-def acknowledged(process: subprocess.Popen[bytes], most: int | None) -> set[int]:
+def acknowledged(process: Fork, most: int | None) -> set[int]:
     """Return the codes that a process acknowledges; it is killed after some."""
-    assert process.stdout is not None
     found: set[int] = set()
-    while data := process.stdout.read(LINE):
+    while data := process.stdout.buffer.read(LINE):
         if len(data) == LINE:
             found.add(int.from_bytes(data[:4], "little"))
         if most is not None and len(found) >= most:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -33,39 +32,35 @@ async def fill(here: Site, survey: lw.Survey, values: Any, *, epoch: str = "e") 
     assert (await here.send(batch, epoch=epoch)).status_code == 201
 
 
-def test_two_surveys_give_the_answer_of_the_library(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with site(tmp_path) as here:
-            path = await here.publish(FIRST)
-            await here.publish(SECOND, epochs=("f",))
-            await fill(here, FIRST, VALUES[:300])
-            await fill(here, SECOND, VALUES[300:], epoch="f")
-            store = here.collector.store
+async def test_two_surveys_give_the_answer_of_the_library(here: Site) -> None:
+    path = await here.publish(FIRST)
+    await here.publish(SECOND, epochs=("f",))
+    await fill(here, FIRST, VALUES[:300])
+    await fill(here, SECOND, VALUES[300:], epoch="f")
+    store = here.collector.store
 
-            def meant() -> lw.Distribution:
-                one = (FIRST, store.tally(FIRST.fingerprint, "e"))
-                return lw.decode_together([one, (SECOND, store.tally(SECOND.fingerprint, "f"))])
+    def meant() -> lw.Distribution:
+        one = (FIRST, store.tally(FIRST.fingerprint, "e"))
+        return lw.decode_together([one, (SECOND, store.tally(SECOND.fingerprint, "f"))])
 
-            asked = f"{path}/results/e?together={SECOND.fingerprint}/f"
-            alone = (await here.done("GET", f"{path}/results/e")).json()
-            for added in (0, 200):
-                if added:  # what comes later, also to the other survey, is in the next answer
-                    await fill(here, SECOND, VALUES[:added], epoch="f")
-                found = (await here.done("GET", asked)).json()
-                both = meant()
-                np.testing.assert_allclose(found["curve"]["columns"]["share"], both.mass)
-                assert found["reports"] == both.reports == 900 + added
-                (other,) = found["together"]
-                assert (other["survey"], other["epoch"]) == (SECOND.fingerprint, "f")
-                assert other["look"]["reports"] == 600 + added
-                assert found["guarantee_text"] == str(both.guarantee)
-                assert len(found["provenance"]["together"]) == 2
-            again = (await here.done("GET", f"{path}/results/e")).json()
-            assert again == alone and again["reports"] == 300 and "together" not in again
-            table = await here.done("GET", asked.replace("/e?", "/e.csv?"))
-            assert len(table.text.splitlines()) == 1 + LINE.size
-
-    asyncio.run(run())
+    asked = f"{path}/results/e?together={SECOND.fingerprint}/f"
+    alone = (await here.done("GET", f"{path}/results/e")).json()
+    for added in (0, 200):
+        if added:  # what comes later, also to the other survey, is in the next answer
+            await fill(here, SECOND, VALUES[:added], epoch="f")
+        found = (await here.done("GET", asked)).json()
+        both = meant()
+        np.testing.assert_allclose(found["curve"]["columns"]["share"], both.mass)
+        assert found["reports"] == both.reports == 900 + added
+        (other,) = found["together"]
+        assert (other["survey"], other["epoch"]) == (SECOND.fingerprint, "f")
+        assert other["look"]["reports"] == 600 + added
+        assert found["guarantee_text"] == str(both.guarantee)
+        assert len(found["provenance"]["together"]) == 2
+    again = (await here.done("GET", f"{path}/results/e")).json()
+    assert again == alone and again["reports"] == 300 and "together" not in again
+    table = await here.done("GET", asked.replace("/e?", "/e.csv?"))
+    assert len(table.text.splitlines()) == 1 + LINE.size
 
 
 @pytest.fixture(scope="module")
@@ -171,42 +166,32 @@ class InThisProcess:
         """There is nothing to end."""
 
 
-def test_three_are_decoded_each_by_its_own_minimum(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with site(tmp_path) as here:
-            path = await here.publish(FIRST, minimum=100)
-            await fill(here, FIRST, VALUES[:100])
-            for survey, many in ((SECOND, 60), (RARE, 50)):
-                await here.publish(survey, minimum=50)
-                await fill(here, survey, VALUES[:many])
-            decoding = InThisProcess(forgetful=False)
-            here.collector.results._processes = cast(Any, [decoding])
-            asked = f"{path}/results/e?together={SECOND.fingerprint}/e,{RARE.fingerprint}/e"
-            found = (await here.done("GET", asked)).json()
-            store = here.collector.store
-            surveys = (FIRST, SECOND, RARE)
-            meant = lw.decode_together(
-                [(one, store.tally(one.fingerprint, "e")) for one in surveys]
-            )
-            np.testing.assert_allclose(found["curve"]["columns"]["share"], meant.mass)
-            assert found["reports"] == 210
-            assert decoding.orders[-1].title == "wait, wait, next epoch, rare"
-
-    asyncio.run(run())
+async def test_three_are_decoded_each_by_its_own_minimum(here: Site) -> None:
+    path = await here.publish(FIRST, minimum=100)
+    await fill(here, FIRST, VALUES[:100])
+    for survey, many in ((SECOND, 60), (RARE, 50)):
+        await here.publish(survey, minimum=50)
+        await fill(here, survey, VALUES[:many])
+    decoding = InThisProcess(forgetful=False)
+    here.collector.results._processes = cast(Any, [decoding])
+    asked = f"{path}/results/e?together={SECOND.fingerprint}/e,{RARE.fingerprint}/e"
+    found = (await here.done("GET", asked)).json()
+    store = here.collector.store
+    surveys = (FIRST, SECOND, RARE)
+    meant = lw.decode_together([(one, store.tally(one.fingerprint, "e")) for one in surveys])
+    np.testing.assert_allclose(found["curve"]["columns"]["share"], meant.mass)
+    assert found["reports"] == 210
+    assert decoding.orders[-1].title == "wait, wait, next epoch, rare"
 
 
-def test_what_was_forgotten_meanwhile_is_sent_along_again(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with site(tmp_path) as here:
-            path = await here.publish(FIRST, epochs=("e", "f"))
-            for epoch in ("e", "f"):
-                await fill(here, FIRST, VALUES[:100], epoch=epoch)
-            decoding = InThisProcess(forgetful=False)
-            here.collector.results._processes = cast(Any, [decoding])
-            await here.done("GET", f"{path}/results/e")  # kept, so only the other is asked for
-            decoding.forgetful = True
-            found = (await here.done("GET", f"{path}/results/e?against=f")).json()
-            assert found["against"] == "f"
-            assert len(decoding.orders) == 2 + 3
-
-    asyncio.run(run())
+async def test_what_was_forgotten_meanwhile_is_sent_along_again(here: Site) -> None:
+    path = await here.publish(FIRST, epochs=("e", "f"))
+    for epoch in ("e", "f"):
+        await fill(here, FIRST, VALUES[:100], epoch=epoch)
+    decoding = InThisProcess(forgetful=False)
+    here.collector.results._processes = cast(Any, [decoding])
+    await here.done("GET", f"{path}/results/e")  # kept, so only the other is asked for
+    decoding.forgetful = True
+    found = (await here.done("GET", f"{path}/results/e?against=f")).json()
+    assert found["against"] == "f"
+    assert len(decoding.orders) == 2 + 3

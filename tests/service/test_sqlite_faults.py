@@ -7,7 +7,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,9 +17,9 @@ from lapwing.service.storage.driver import FOLDER, migrations
 from lapwing.service.storage.opening import SqliteStore, open_store
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import ALREADY, STORED, Upload
+from tests.service.forked_server import Fork
 from tests.service.uploading import COUNTED, LABELS, counts, fold, publish, upload
 
-ROOT = Path(__file__).parents[2]
 FP = LABELS.fingerprint
 
 
@@ -33,6 +32,16 @@ def database(tmp_path: Path) -> Path:
     store.store([upload([1])])
     store.close()
     return path
+
+
+def ran(folder: Path, program: str, *arguments: object) -> tuple[int, str]:
+    """Run a program in a process of its own; return its exit code and what it says on stderr."""
+    path = folder / "program.py"
+    path.write_text(program)
+    with (folder / "said").open("w+") as said:
+        process = Fork(str(path), *map(str, arguments), environment={**os.environ}, stderr=said)
+        process.stdout.close()
+        return process.wait(), (folder / "said").read_text()
 
 
 def writer(store: Store) -> sqlite3.Connection:
@@ -64,16 +73,8 @@ def test_a_second_collector_is_refused_in_one_process_and_in_another(database: P
     with pytest.raises(StoreError, match=r"another collector uses collector\.db"):
         SqliteStore(database)
     program = "import sys; from lapwing.service.storage.opening import SqliteStore; "
-    program += "SqliteStore(sys.argv[1])"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(database)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode and "another collector uses collector.db" in done.stderr
+    code, said = ran(database.parent, program + "SqliteStore(sys.argv[1])", database)
+    assert code and "another collector uses collector.db" in said
     store.store([upload([2])])
     store.close()
     SqliteStore(database).close()
@@ -182,16 +183,12 @@ def test_a_read_only_folder_is_refused_when_it_is_opened(database: Path) -> None
     program += "from lapwing.service.storage.opening import SqliteStore; "
     program += "os.geteuid() or os.setuid(65534); SqliteStore(Path(sys.argv[1]))"
     database.with_name("collector.db.lock").unlink()
+    folder = database.parent / "program"
+    folder.mkdir()
     database.parent.chmod(0o500)
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(database)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    _, said = ran(folder, program, database)
     database.parent.chmod(0o700)
-    assert "StoreError: collector.db.lock cannot be opened next to the database" in done.stderr
+    assert "StoreError: collector.db.lock cannot be opened next to the database" in said
 
 
 def test_files_of_others_are_left_alone(tmp_path: Path, database: Path) -> None:
@@ -263,11 +260,8 @@ def test_an_interrupted_migration_is_as_if_it_had_not_begun(database: Path, tmp_
     folder = tmp_path / "migrations"
     shutil.copytree(FOLDER, folder)
     (folder / f"{NEWEST + 1:04}_added.sql").write_text(STEPS)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     for statements in range(5):
-        program = [sys.executable, "-c", KILLED, str(database), str(folder), str(statements)]
-        done = subprocess.run(program, env=environment, check=False)
-        assert done.returncode == -signal.SIGKILL
+        assert ran(tmp_path, KILLED, database, folder, statements)[0] == -signal.SIGKILL
         connection = sqlite3.connect(database)
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         tables = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'added'").fetchall()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
 import tomllib
@@ -12,31 +11,27 @@ import pytest
 
 import lapwing as lw
 from lapwing.service.pages.page_routes import FOLDER, client_folder, page_files
-from tests.service.one_collector import site
+from tests.service.one_collector import Site
 
 
-def test_every_file_of_the_pages_is_served_and_nothing_else(tmp_path: Path) -> None:
-    async def run() -> None:
-        async with site(tmp_path) as here:
-            for name, file in page_files().items():
-                answer = await here.ask("GET", f"/static/{name}", token=None)
-                assert answer.status_code == 200 and answer.content == file.content
-                tag = {"if-none-match": answer.headers["etag"]}
-                again = await here.ask("GET", f"/static/{name}", token=None, headers=tag)
-                assert again.status_code == 304 and again.content == b""
-            icon = await here.ask("GET", "/favicon.ico", token=None)
-            assert icon.headers["content-type"] == "image/svg+xml"
-            for name in (
-                "",
-                "../page_routes.py",
-                "%2e%2e/page_routes.py",
-                "vendor/SHA256SUMS",
-                "x",
-            ):
-                answer = await here.ask("GET", f"/static/{name}", token=None)
-                assert answer.status_code == 404, name
-
-    asyncio.run(run())
+async def test_every_file_of_the_pages_is_served_and_nothing_else(here: Site) -> None:
+    for name, file in page_files().items():
+        answer = await here.ask("GET", f"/static/{name}", token=None)
+        assert answer.status_code == 200 and answer.content == file.content
+        tag = {"if-none-match": answer.headers["etag"]}
+        again = await here.ask("GET", f"/static/{name}", token=None, headers=tag)
+        assert again.status_code == 304 and again.content == b""
+    icon = await here.ask("GET", "/favicon.ico", token=None)
+    assert icon.headers["content-type"] == "image/svg+xml"
+    for name in (
+        "",
+        "../page_routes.py",
+        "%2e%2e/page_routes.py",
+        "vendor/SHA256SUMS",
+        "x",
+    ):
+        answer = await here.ask("GET", f"/static/{name}", token=None)
+        assert answer.status_code == 404, name
 
 
 def test_the_client_and_all_its_parts_are_served() -> None:
