@@ -334,7 +334,7 @@ class Histogram(_Asked):
         if getattr(domain, "bins", None) is None:
             return places
         # The same edge by another formula may be another float, by rounding.
-        known = np.unique([*domain.left, *domain.right])
+        known = np.unique(np.concatenate([domain.left, domain.right]))
         nearest_known = [float(known[np.argmin(np.abs(known - place))]) for place in places]
         slack = _ROUNDING * (high - low)
         return [

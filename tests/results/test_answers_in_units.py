@@ -1,7 +1,5 @@
 """Answers of dates and times: asked about in their own words, and said in them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import zoneinfo
 from typing import Any

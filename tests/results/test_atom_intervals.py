@@ -1,7 +1,5 @@
 """The interval of a detected atom holds the share of the people who hold one value exactly."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import lapwing as lw

@@ -1,7 +1,5 @@
 """Bands and the error laws behind them. Their coverage is measured by the decoder contracts."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -31,7 +29,7 @@ from lapwing.results.uncertainty import Band, Uncertainty, Variants, cut_band, w
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken
 
-STEADY = settings(deadline=None, max_examples=80, derandomize=True)
+STEADY = settings(deadline=None, max_examples=40, derandomize=True)
 
 
 def band(low: list[float], high: list[float]) -> Band:
@@ -255,7 +253,7 @@ def test_a_curve_in_a_band_lies_in_the_monotone_part_of_it(
 def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
     """Of a jagged estimate: 95% of the points, and 7% fewer if it were.
 
-    Standard errors are .6 and 1.3%.
+    Standard errors are .9 and 1.8%.
     """
     domain = Interval(0, 1, bins=128, outside="clip")
     wave, place = SquareWave(domain, 1), (np.arange(128) + 0.5) / 128
@@ -263,7 +261,7 @@ def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
     heights = np.cumsum(counts) / counts.sum()
     inner = (heights > 0.02) & (heights < 0.98)
     covered: list[tuple[float, float]] = []
-    for seed in range(20):
+    for seed in range(10):
         made = LeastSquares().decode(wave.channel, simulate(wave, counts, rng=seed))
         band_of_it = made.confidence_band()
         assert band_of_it is not None and np.diff(band_of_it.low).min() < 0
@@ -443,7 +441,7 @@ def test_given_present_against_simulated_tallies(target: Any) -> None:
     counts = np.array([100, 200, 300, 150, 250, 600]) * 1000
     people, share = counts.sum(), counts / counts.sum()
     cdf = np.cumsum(share[:-1])[:-1] / share[:-1].sum()
-    samples = np.empty((3000, 4))
+    samples = np.empty((1500, 4))
     for row in samples:
         drawn = rng.multinomial(people, share) if target == "population" else counts
         tally = simulate(response, drawn, rng=rng)

@@ -1,7 +1,5 @@
 """Shares of the bins alone, for people who bring a distance of their own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

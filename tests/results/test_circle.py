@@ -1,7 +1,5 @@
 """What is said of values on a circle: directions, not places on the line that it is cut to."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

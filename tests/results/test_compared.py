@@ -1,7 +1,5 @@
 """What is read of a difference: a table, a few lines, equality."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Critical values against the distributions that they are quantiles of."""
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

@@ -1,7 +1,5 @@
 """CDFs that are linear in bins and step at atoms."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +11,7 @@ from scipy import integrate
 from lapwing.errors import ArgumentError
 from lapwing.results import Cumulative
 
-STEADY = settings(deadline=None, max_examples=80, derandomize=True)
+STEADY = settings(deadline=None, max_examples=40, derandomize=True)
 
 
 @st.composite

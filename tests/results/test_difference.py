@@ -1,7 +1,5 @@
 """Two groups compared: what is said, what was promised, and how often the band holds."""
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 from functools import cache

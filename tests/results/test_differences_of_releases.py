@@ -1,7 +1,5 @@
 """Differences of releases of labels: Laplace noise of less than a person is mostly zero."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Distributions: what they say about values, how they are drawn from, stored and refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from dataclasses import replace
@@ -30,7 +28,7 @@ from lapwing.results.answers import share_in_band
 from lapwing.results.symbols import missing_share
 from tests.false_alarms import accepts, multinomial_tail
 
-STEADY = settings(deadline=None, max_examples=80, derandomize=True)
+STEADY = settings(deadline=None, max_examples=40, derandomize=True)
 
 DOMAINS: dict[str, Any] = {
     "bins": Interval(0, 1, bins=5),

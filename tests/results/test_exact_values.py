@@ -1,7 +1,5 @@
 """Results of values without noise say that they are not private, wherever they are shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Heavy hitters: what they refuse, their intervals, their file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from statistics import NormalDist

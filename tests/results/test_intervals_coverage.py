@@ -1,7 +1,5 @@
 """How often answers of the default decoder hold the truth, on a smooth and a spiky column."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What two attributes together say: points left out, questions in words, blocks of a map."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any

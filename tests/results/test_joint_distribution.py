@@ -1,7 +1,5 @@
 """Questions about two attributes together, against counts of the people themselves."""
 
-from __future__ import annotations
-
 import json
 import math
 import warnings

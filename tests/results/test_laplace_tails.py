@@ -3,8 +3,6 @@
 Laws are worked out, or drawn with plain NumPy; no release is decoded by chance.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

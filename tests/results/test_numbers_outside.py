@@ -1,7 +1,5 @@
 """Whole numbers outside the range, and codes among them: what a result says of both."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every number lies in its own interval, however far its decoder has smoothed."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pictures as plain data: what a result says, without anything that draws."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

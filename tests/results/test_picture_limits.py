@@ -1,7 +1,5 @@
 """Pictures of long thin tails end early and say what they leave out; a truth may be values."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +147,7 @@ def test_the_truth_of_labels_and_of_missing_values() -> None:
     assert bars.truth.tolist() == [0.75, 0.25]  # type: ignore[union-attr]
 
 
-def segmented(values: Any, domain: Any) -> lw.Publication:
+def segmented(values: Any, domain: Any) -> lw.survey.Publication:
     places = np.array(["north", "south", "nowhere"])[np.arange(len(values)) % 2]
     return lw.release(
         values, domain, epsilon=4, neighbors="replace-one",

@@ -1,7 +1,5 @@
 """Pictures: what is drawn is what the distribution says. Needs matplotlib, without a display."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys
@@ -67,9 +65,9 @@ def decoded(name: str) -> tuple[Distribution, Distribution]:
 
 
 @pytest.mark.parametrize(
-    ("name", "ending"), [(name, "svg") for name in DOMAINS] + [("atoms", "png"), ("labels", "pdf")]
+    ("name", "ending"), [("log", "svg"), ("clock", "svg"), ("atoms", "png"), ("labels", "pdf")]
 )
-def test_every_domain_can_be_drawn_and_saved(name: str, ending: str, tmp_path: Path) -> None:
+def test_a_picture_can_be_saved(name: str, ending: str, tmp_path: Path) -> None:
     made, truth = decoded(name)
     figure = figure_of(*made._pictures(truth=truth if made.domain.ordered else None))
     path = tmp_path / f"picture.{ending}"

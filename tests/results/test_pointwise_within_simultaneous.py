@@ -1,7 +1,5 @@
 """A pointwise band lies within the simultaneous one, also where there are few symbols."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

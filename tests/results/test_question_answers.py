@@ -1,7 +1,5 @@
 """The answer to a question is that of the method which has it, or it has no point."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

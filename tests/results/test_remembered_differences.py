@@ -1,7 +1,5 @@
 """What two periods of remembered answers cannot tell is refused, or said beside the answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

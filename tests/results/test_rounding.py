@@ -1,7 +1,5 @@
 """Numbers on screens: a printed interval holds all that the interval holds."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tables and quantiles of a series, worked out by hand: distinct columns, values out of range."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

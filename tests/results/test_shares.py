@@ -1,7 +1,5 @@
 """A share is of exactly what was asked, and says of whom."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a list of the largest of many labels says: it was chosen, and its intervals know that."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

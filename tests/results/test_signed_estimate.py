@@ -1,7 +1,5 @@
 """Unbiased estimates of either sign, and the named ways to make distributions of them."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -18,7 +16,7 @@ from lapwing.results import SignedEstimate
 from lapwing.results.distribution import Distribution
 from tests.signed_decoder import projected, unbiased
 
-STEADY = settings(deadline=None, max_examples=100, derandomize=True)
+STEADY = settings(deadline=None, max_examples=40, derandomize=True)
 
 signed_masses = st.lists(st.floats(-1, 1), min_size=5, max_size=5).map(
     lambda numbers: np.array(numbers) + (1 - sum(numbers)) / 5

@@ -1,7 +1,5 @@
 """Error laws that are spread from cells: the file holds the cells, and gives the same law back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Steps of a density: merged by a rule of channel, people and domain, with intervals that hold."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

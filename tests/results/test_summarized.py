@@ -1,7 +1,5 @@
 """What people and other programs read of a result: named answers, tables, summaries, equality."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import math

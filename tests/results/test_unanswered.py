@@ -1,7 +1,5 @@
 """Groups of too few people, and columns without values: every output says so, without numbers."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is said of people outside the range, by every output: true of its words."""
 
-from __future__ import annotations
-
 import json
 import math
 import warnings

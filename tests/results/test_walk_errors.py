@@ -1,7 +1,5 @@
 """The errors of weeks, and jumps added one by one, beside dense formulas for all of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Warnings of a delta or an epsilon that protects little, and silence where it does."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Weeks that are named by dates: which are missing between them."""
 
-from __future__ import annotations
-
 import pytest
 
 from lapwing.errors import ArgumentError

@@ -1,7 +1,5 @@
 """Dates are whole days: at most 30 June holds those of 30 June."""
 
-from __future__ import annotations
-
 import datetime
 import math
 from dataclasses import replace

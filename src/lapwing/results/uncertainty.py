@@ -29,6 +29,7 @@ from lapwing.linear.arrays import (
     Matrix,
     Vector,
     cached_property,
+    memoized,
     one_thread,
     running_sums,
     short_repr,
@@ -365,13 +366,19 @@ def independent_critical_values(level: float, count: int, laplace: Vector) -> Ve
     outside = float(-np.expm1(np.log(level) / count))
     if not laplace.any():
         return np.full(laplace.size, -NormalDist().inv_cdf(outside / 2))
+    found: Vector = np.interp(np.clip(laplace, 0.0, 1.0), _PARTS, _critical_values(outside))
+    return found
+
+
+@memoized(most=64)
+def _critical_values(outside: float) -> Vector:
+    """Return the critical value for each of _PARTS: 20 ms, and few levels are asked for."""
     low, high = np.zeros(_PARTS.size), np.full(_PARTS.size, -np.log(outside) + 2.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         more = _outside(middle, _PARTS) > outside
         low, high = np.where(more, middle, low), np.where(more, high, middle)
-    found: Vector = np.interp(np.clip(laplace, 0.0, 1.0), _PARTS, high)
-    return found
+    return high
 
 
 def _outside(bound: Vector, part: Vector) -> Vector:
