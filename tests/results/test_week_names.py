@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lapwing.errors import ArgumentError
-from lapwing.results.week_names import check_order, with_missing
+from lapwing.results.series_change import check_order, with_missing
 
 
 @pytest.mark.parametrize(
