@@ -11,7 +11,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.questions import Curve, Histogram, Mean, Quantile, Share, read
-from lapwing.results.question_cells import cell_starts
+from lapwing.results.asked_numbers import cell_starts
 
 WRITTEN = {
     "share above 50000": Share(above=50_000),

@@ -25,10 +25,10 @@ from .privacy.guarantee import Guarantee as Guarantee
 from .privacy.ledger import Ledger as Ledger
 from .privacy.sampling.randomness import seeded as seeded
 from .protocol.domains.categories import Categories as Categories
-from .protocol.domains.hashed_strings import HashedStrings as HashedStrings
 from .protocol.domains.integers import Integers as Integers
 from .protocol.domains.interval import Interval as Interval
 from .protocol.domains.product import Product as Product
+from .protocol.domains.unordered import HashedStrings as HashedStrings
 from .protocol.messages.reports import Reports as Reports
 from .protocol.messages.tally import Tally as Tally
 from .protocol.release import Release as Release

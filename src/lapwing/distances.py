@@ -38,8 +38,8 @@ from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.ranges import to_points
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_numbers
-from lapwing.results.circle import Circle
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.directions import Circle
 from lapwing.results.intervals import RangeErrorBounds
 from lapwing.results.intervals import range_error_bounds as bounds_in_band
 from lapwing.results.uncertainty import Target

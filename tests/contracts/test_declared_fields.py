@@ -30,9 +30,9 @@ from lapwing.papers.functional_approximation.plain_curves import CurveSum, Sorte
 from lapwing.papers.square_wave import GeneralWave, TreeConsistency
 from lapwing.papers.wavelet.signed_subset_selection import SignedSubsetSelection
 from lapwing.protocol.domains.domain_documents import DOMAINS
-from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.unordered import HashedStrings
 from lapwing.randomizers import LinearHashing
 from lapwing.randomizers.joint.box_wave import BoxWave
 from lapwing.registry import DECODERS, MECHANISMS, RANDOMIZERS

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 from scipy.sparse.linalg import aslinearoperator
 
-from lapwing.linear.pursuit import basis_pursuit, l1_ball, positive_ball
+from lapwing.decoders.structured.sparse_recovery import basis_pursuit, l1_ball, positive_ball
 
 
 def problem(seed: int, *, noise: float, sign: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

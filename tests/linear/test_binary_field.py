@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.binary_field import MODULI, binary_field
+from lapwing.randomizers.categorical.affine_subset_selection import MODULI, binary_field
 
 
 @pytest.mark.parametrize("bits", range(1, len(MODULI) + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.block_gradients import KnownBlock, solved
+from lapwing.decoders.empirical_bayes.log_density_prior import KnownBlock, solved
 
 RNG = np.random.default_rng(3)
 SIDES = (6, 5)

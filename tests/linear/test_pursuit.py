@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize, nnls
 from scipy.sparse.linalg import aslinearoperator
 
-from lapwing.linear.pursuit import Pursuit, matching_pursuit
+from lapwing.decoders.structured.sparse_recovery import Pursuit, matching_pursuit
 
 
 def textbook(matrix: np.ndarray, target: np.ndarray, steps: int) -> tuple[list[int], np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.decoders.series.change_points import needed, verdict
 from lapwing.decoders.series.label_walk import _walk
 from lapwing.linear.random_walk import (
     PseudoMeasurement,
@@ -15,6 +14,7 @@ from lapwing.linear.random_walk import (
     smoothed,
     without_own,
 )
+from lapwing.survey.watch import needed, verdict
 
 STATE = 4
 

@@ -20,8 +20,8 @@ from lapwing.planning.recommendation import masses_on
 from lapwing.questions import Curve, Histogram, Mean, Quantile, Share
 from lapwing.randomizers import AskedLabels
 from lapwing.randomizers.numerical.multiscale_wave import default_mixture, fitted
+from lapwing.results.asked_numbers import cell_starts
 from lapwing.results.question_answers import _without_wide_point, question_table
-from lapwing.results.question_cells import cell_starts
 
 LINE = lw.Interval(0, 100, bins=256, outside="clip")
 

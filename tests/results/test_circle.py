@@ -13,8 +13,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import csv_rows, facts_of, tables_of
 from lapwing.results.answers import answer_of, difference_answer
-from lapwing.results.circle import NO_MIDDLE, Circle
-from lapwing.results.directions import mean_direction
+from lapwing.results.directions import NO_MIDDLE, Circle, mean_direction
 from lapwing.results.readable import csv_of
 from lapwing.results.symbols import in_numbers
 from tests.false_alarms import CIRCLE_DRAWS, CIRCLE_LEAST, CIRCLE_PEOPLE

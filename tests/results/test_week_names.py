@@ -3,7 +3,7 @@
 import pytest
 
 from lapwing.errors import ArgumentError
-from lapwing.results.week_names import check_order, with_missing
+from lapwing.results.series_change import check_order, with_missing
 
 
 @pytest.mark.parametrize(

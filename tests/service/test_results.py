@@ -19,7 +19,7 @@ from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answers import difference_answer, result_answer
-from lapwing.results.question_cells import share_between
+from lapwing.results.asked_numbers import share_between
 from lapwing.service.decoding_orders import DecodingAnswer, Key, Material, Missing, Order
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
 from lapwing.service.settings import Settings

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, TallyError
 from lapwing.survey.joint_decoding import joined
 

@@ -15,7 +15,7 @@ from benchmarks.datasets import load
 from benchmarks.markdown import table
 from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.summaries import geometric, ratio_of_means
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import UnbiasedShares, unbiased_shares
 
 TITLE = "The head of sparse labels"
 FULL: dict[str, Any] = {

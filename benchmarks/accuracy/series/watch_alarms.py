@@ -9,7 +9,7 @@ import numpy as np
 
 import lapwing as lw
 from benchmarks.markdown import table
-from lapwing.decoders.series.change_points import needed
+from lapwing.survey.watch import needed
 
 TITLE = "A watch over weeks without a change"
 

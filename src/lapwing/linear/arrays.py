@@ -1,4 +1,4 @@
-"""Names for arrays, kept results, and one thread for BLAS: all numerical code shares them.
+"""Shared by all numerical code: names for arrays, kept results, and one thread for BLAS.
 
 Our matrices have at most a few thousand rows. Products of that size gain nothing from several
 threads. On a busy machine they lose, because threads of BLAS wait for each other by spinning, so

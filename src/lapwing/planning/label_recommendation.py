@@ -17,7 +17,7 @@ import numpy as np
 
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.logs.exhaustive_scan import TILE_BITS
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
+from lapwing.decoders.unbiased.linear_estimate import UnbiasedShares
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.projections import simplex

@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.decoders.unbiased.linear_estimate import asked_noise
-from lapwing.decoders.unbiased.unbiased_shares import guessed_shares
+from lapwing.decoders.unbiased.linear_estimate import asked_noise, guessed_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Vector, one_thread
 from lapwing.planning.chosen_bins import FEW_BINS, recommended_bins, with_bins
@@ -57,8 +56,8 @@ from lapwing.randomizers.numerical.multiscale_wave import (
     fitted,
 )
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
+from lapwing.results.asked_numbers import cell_starts
 from lapwing.results.distribution import Distribution
-from lapwing.results.question_cells import cell_starts
 
 MEAN_EPSILON = 1
 """From here on a wave alone is better for the mean than with the default mixture."""

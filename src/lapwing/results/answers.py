@@ -75,9 +75,8 @@ from lapwing.results.answer_documents import (
     ShiftRow,
 )
 from lapwing.results.atoms import atoms_at
-from lapwing.results.circle import NO_MIDDLE, Circle, circle_from
 from lapwing.results.counted import all_noise, counted_word, guarantees_of, unit_document, whom_of
-from lapwing.results.directions import mean_shift
+from lapwing.results.directions import NO_MIDDLE, Circle, circle_from, mean_shift
 from lapwing.results.exact_values import promise_text
 from lapwing.results.intervals import (
     answering,

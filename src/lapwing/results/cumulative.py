@@ -20,7 +20,7 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Values, Vector, cached_property, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Places, Span, check_range, held_values, to_points
-from lapwing.results.circle import (
+from lapwing.results.directions import (
     LEAST_LENGTH,
     NEEDS_START,
     Circle,

@@ -20,11 +20,15 @@ from lapwing.registry import class_of
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import summary_of
 from lapwing.results.answers import difference_answer
-from lapwing.results.circle import circle_from
-from lapwing.results.comparable import Comparable, People, domain_mismatch, people_of
 from lapwing.results.counted import counted_word, whom_of
-from lapwing.results.difference_intervals import DifferenceIntervals
-from lapwing.results.directions import mean_shift
+from lapwing.results.difference_intervals import (
+    Comparable,
+    DifferenceIntervals,
+    People,
+    domain_mismatch,
+    people_of,
+)
+from lapwing.results.directions import circle_from, mean_shift
 from lapwing.results.exact_values import EXACT, StoredResult, is_exact
 from lapwing.results.picture import (
     Axis,

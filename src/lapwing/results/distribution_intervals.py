@@ -32,10 +32,9 @@ from lapwing.protocol.domains.units import to_text
 from lapwing.questions import Curve, Question
 from lapwing.results.answer_documents import AnswerDocument
 from lapwing.results.atoms import Atom, found_bins
-from lapwing.results.circle import Circle, circle_from, refuse_on_circle
 from lapwing.results.counted import counted_word
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.directions import quantile_arc
+from lapwing.results.directions import Circle, circle_from, quantile_arc, refuse_on_circle
 from lapwing.results.intervals import (
     answering,
     band_on,

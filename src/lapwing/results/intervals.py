@@ -29,9 +29,8 @@ from lapwing.protocol.domains.ranges import (
     to_days,
     touched,
 )
-from lapwing.results.circle import circle_from
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.directions import MeanDirection, mean_direction
+from lapwing.results.directions import MeanDirection, circle_from, mean_direction
 from lapwing.results.symbols import share_symbol
 from lapwing.results.uncertainty import (
     Among,

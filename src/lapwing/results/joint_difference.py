@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from lapwing.results.comparable import People
+    from lapwing.results.difference_intervals import People
     from lapwing.results.uncertainty import Target
 
 

@@ -33,8 +33,8 @@ from lapwing.questions import (
 )
 from lapwing.results.answer_documents import AnswerDocument
 from lapwing.results.answers import cdf_columns, number_row, typed_places
-from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.counted import whom_of
+from lapwing.results.directions import NO_MIDDLE
 from lapwing.results.exact_values import NO_ERROR, is_exact
 from lapwing.results.rounding import interval_text, number_text, number_writer, percent
 from lapwing.results.signed_estimate import spans_interval

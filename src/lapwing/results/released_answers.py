@@ -19,11 +19,10 @@ from lapwing.privacy.integer_noise import Noise
 from lapwing.protocol.domains.ranges import held_values, to_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text
 from lapwing.questions import Histogram, Mean, Quantile, Question, Share, label_of, read
-from lapwing.results.asked_numbers import AskedNumbers, within
+from lapwing.results.asked_numbers import AskedNumbers, range_symbols, within
 from lapwing.results.counted import counted_word, whom
 from lapwing.results.intervals import Ends, answering, ends_of_share, functional, mean_ends
 from lapwing.results.question_answers import WIDE, Answer
-from lapwing.results.question_cells import range_symbols
 from lapwing.results.question_release import QuestionPart, QuestionRelease
 from lapwing.results.uncertainty import Target, check_level, normal_critical_value
 

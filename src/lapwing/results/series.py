@@ -20,16 +20,16 @@ from lapwing.questions import Histogram, Question, Share
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import facts_of
 from lapwing.results.answers import series_answer
-from lapwing.results.circle import Circle
 from lapwing.results.counted import counted_word, guarantees_of, whom_of
 from lapwing.results.difference import Difference
+from lapwing.results.directions import Circle
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, StoredResult, is_exact
 from lapwing.results.intervals import has_middle
 from lapwing.results.question_answers import in_place_of_curve, question_table
 from lapwing.results.readable import Columns, TabularResult, about_column, equal_results, frame_of
 from lapwing.results.rounding import count_text, exact_text, level_text
-from lapwing.results.series_change import SeriesChange
+from lapwing.results.series_change import SeriesChange, check_names
 from lapwing.results.steps import Detail, check_detail
 from lapwing.results.symbols import in_numbers, values_of
 from lapwing.results.timeline import (
@@ -43,7 +43,6 @@ from lapwing.results.timeline import (
 )
 from lapwing.results.uncertainty import Kind, Target, Uncertainty
 from lapwing.results.walk_errors import LabelErrors, WalkErrors
-from lapwing.results.week_names import check_names
 from lapwing.stored_fields import FromFields
 
 VERSION = 2

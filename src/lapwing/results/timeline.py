@@ -15,8 +15,8 @@ from lapwing.linear.arrays import Vector, short_repr
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.circle import Circle
 from lapwing.results.counted import counted_word
+from lapwing.results.directions import Circle
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import is_exact
 from lapwing.results.picture import Axis, limits_of, not_shown, people_and_guarantee

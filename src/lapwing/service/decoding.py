@@ -12,6 +12,7 @@ from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import csv_rows, table_rows
 from lapwing.results.answers import answer_of, difference_answer, result_answer
+from lapwing.results.asked_numbers import share_between
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
@@ -23,7 +24,6 @@ from lapwing.results.joint_documents import JointDifferenceAnswer, JointRequest
 from lapwing.results.joint_plotting import draw_joint, draw_quantiles
 from lapwing.results.plotting import figure_of, new_figure, write_picture
 from lapwing.results.question_answers import in_place_of_curve, question_table
-from lapwing.results.question_cells import share_between
 from lapwing.results.readable import csv_of, rows_of
 from lapwing.service.decoding_orders import AlarmDocument, Key, Material, Missing, Order
 from lapwing.survey.joint_decoding import decode_together

@@ -16,7 +16,7 @@ from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.unbiased.least_squares import LeastSquares
-from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import unbiased_shares
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.planning.defaults import FEW, recommended_decoder

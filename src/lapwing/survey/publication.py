@@ -1,6 +1,6 @@
 """A curator's work in one call: count, release with a privacy guarantee, decode, and read.
 
-A release is that of a curve, or of answers to questions.
+A release has a curve, or the answers to questions.
 """
 
 from __future__ import annotations

@@ -16,8 +16,11 @@ from lapwing.decoders.releases.label_shares import CountedShares, noise_of_count
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
 from lapwing.decoders.series.walk_model import found_changes
-from lapwing.decoders.unbiased.linear_estimate import linear_estimate
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import (
+    UnbiasedShares,
+    linear_estimate,
+    unbiased_shares,
+)
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector, one_thread
 from lapwing.planning.release_defaults import release_decoder
@@ -31,9 +34,8 @@ from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.series import ALONE, Errors, Series, SeriesWeek, laws_between
-from lapwing.results.series_change import SeriesChange, Shift
+from lapwing.results.series_change import SeriesChange, Shift, check_names, with_missing
 from lapwing.results.uncertainty import WHOLE, Uncertainty
-from lapwing.results.week_names import check_names, with_missing
 from lapwing.survey.publication import Publication
 from lapwing.survey.survey import Survey, unit_entry
 

@@ -19,7 +19,7 @@ from lapwing.decoders.empirical_bayes.mixture_prior import (
     shrunk,
     significant_steps,
 )
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import UnbiasedShares, unbiased_shares
 from lapwing.linear.projections import simplex
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.tallies import CountTally

@@ -21,10 +21,11 @@ from lapwing.decoders.empirical_bayes.log_density_prior import (
     UNSEEN,
     WIDENED,
     Fit,
+    TooRoundedError,
+    solved,
 )
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import one_thread
-from lapwing.linear.block_gradients import TooRoundedError, solved
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.product import Product
 from lapwing.randomizers import BoxWave, MultiscaleBoxes

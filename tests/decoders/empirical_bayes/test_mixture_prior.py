@@ -17,7 +17,7 @@ from lapwing.decoders.empirical_bayes.learned_mixture import (
     with_mean,
 )
 from lapwing.decoders.empirical_bayes.mixture_prior import CERTAIN, shrunk
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import UnbiasedShares, unbiased_shares
 from lapwing.distances import mean_squared_error
 from lapwing.linear.projections import simplex
 from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding

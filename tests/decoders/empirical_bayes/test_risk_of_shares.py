@@ -14,7 +14,7 @@ from lapwing.decoders.empirical_bayes.mixture_prior import (
     shrunk,
     stein_risk,
 )
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
+from lapwing.decoders.unbiased.linear_estimate import UnbiasedShares
 from lapwing.linear.projections import simplex
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 import lapwing as lw
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.releases.label_shares import CountedShares
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
+from lapwing.decoders.unbiased.linear_estimate import UnbiasedShares
 from lapwing.errors import UnsupportedChannelError
 from lapwing.results.uncertainty import independent_critical_values
 from tests.false_alarms import accepts, moments_tail

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, RandomizedResponse, SubsetSelection, simulate
-from lapwing.decoders.unbiased.linear_estimate import linear_estimate
-from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import linear_estimate, unbiased_shares
 from lapwing.errors import MismatchError, UnsupportedChannelError
 from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.protocol import Channel

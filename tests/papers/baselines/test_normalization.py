@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, Distribution, LeastSquares, simulate
-from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import clipped, projected, simplex, spread
 from lapwing.papers.baselines import Normalization

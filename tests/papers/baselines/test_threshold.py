@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from lapwing import Categories, Distribution, RandomizedResponse, simulate
-from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import unbiased_shares
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.papers.baselines import HeavyHitterSelection, Threshold
 from lapwing.papers.baselines.threshold import critical_score

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, LinearHashing, RandomizedResponse, SubsetSelection, simulate
-from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import unbiased_shares
 from lapwing.papers.convolution import Wiener
 from lapwing.papers.convolution.wiener import Method
 from lapwing.privacy.sampling.randomness import seeded

@@ -9,9 +9,9 @@ import pytest
 
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.unordered import HashedStrings
 from lapwing.protocol.messages.exact_counts import MAGIC, ExactCounts
 
 DOMAIN = Interval(0, 10, bins=5)

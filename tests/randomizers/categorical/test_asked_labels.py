@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.unbiased.linear_estimate import asked_noise, linear_estimate
-from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import asked_noise, linear_estimate, unbiased_shares
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.operator import dense
 from lapwing.planning.defaults import recommended_decoder

@@ -36,8 +36,8 @@ from lapwing.distances import (
 )
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.circle import NO_MIDDLE
 from lapwing.results.difference import Difference, People, people_of
+from lapwing.results.directions import NO_MIDDLE
 from lapwing.results.distribution import Distribution
 from lapwing.results.exact_values import EXACT, is_exact
 from lapwing.results.joint_distribution import JointDistribution

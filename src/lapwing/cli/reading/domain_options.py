@@ -20,13 +20,13 @@ from lapwing.privacy.guarantee import PrivacyUnit
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, check_choice
 from lapwing.protocol.domains.domain_documents import build_domain, build_open_domain
-from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, Thousands, check_marks, check_texts
 from lapwing.protocol.domains.units import UNITS
+from lapwing.protocol.domains.unordered import HashedStrings
 from lapwing.stored_files import DOMAIN
 
 TextsName = Annotated[

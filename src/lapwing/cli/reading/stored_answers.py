@@ -20,7 +20,7 @@ from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.series import Series
-from lapwing.results.week_names import are_dates, by_date, with_missing
+from lapwing.results.series_change import are_dates, by_date, with_missing
 from lapwing.survey.publication import Publication, decode_release
 from lapwing.survey.series_decoding import WeekGiven
 from lapwing.survey.survey import FORMAT as SURVEY

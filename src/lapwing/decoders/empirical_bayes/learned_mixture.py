@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares
+from lapwing.decoders.unbiased.linear_estimate import Tails, UnbiasedShares
 from lapwing.linear.arrays import Vector, cached_property
 
 _STEP = 0.1

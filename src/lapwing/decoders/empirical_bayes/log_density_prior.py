@@ -5,6 +5,8 @@ without smoothing. Mean counts of outputs are linear in the cells, so some sums 
 sum of cells without bias, whatever the density is. Here is the one with the least variance. A
 measure of the dependence is no sum of cells, but near a fitted table it is close to one: its slopes
 are the weights.
+
+Many systems with one symmetric matrix are solved together by conjugate gradients.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from lapwing.decoders.empirical_bayes.octave_variances import AxisFunctions, Oct
 from lapwing.decoders.empirical_bayes.separable_model import LogDensity, separable_parts
 from lapwing.docstrings import inherits
 from lapwing.linear.arrays import Matrix, Vector, one_thread
-from lapwing.linear.block_gradients import KnownBlock, System, TooRoundedError, solved
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.domain import Domain, bin_range
 from lapwing.protocol.domains.product import Product
@@ -30,6 +31,95 @@ from lapwing.protocol.messages.tally import CountTally, Kind
 from lapwing.results.association import measure_of, slopes_of
 from lapwing.results.joint_distribution import JointDistribution
 from lapwing.results.joint_uncertainty import JointUncertainty
+
+System = Callable[[Matrix], Matrix]
+"""A symmetric matrix, as what it makes of a stack of amplitudes."""
+
+_DRIFT = 2.0
+"""A solution is rounded too much if its residual is so many times what it should be."""
+
+
+class TooRoundedError(Exception):
+    """Single precision does not suffice for a system."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownBlock:
+    """Rows and columns of a matrix that are known, to start from the inverse of this block.
+
+    entries: Their numbers in a flattened table.
+    inverse: Inverse of the Cholesky factor of the block.
+    """
+
+    entries: NDArray[np.int64]
+    inverse: Matrix
+
+
+def _columns(stack: Matrix) -> Matrix:
+    """Return each table of a stack as a column."""
+    return stack.reshape(len(stack), -1).T
+
+
+def solved(
+    system: System,
+    right: Matrix,
+    diagonal: Matrix,
+    *,
+    tolerance: float,
+    most: int,
+    block: KnownBlock | None = None,
+) -> Matrix:
+    """Return the solutions of a stack of right-hand sides, by at most so many rounds.
+
+    diagonal: About that of the matrix. It decides how fast the iteration is, as `block` does.
+
+    Raises TooRoundedError when solutions in single precision are not what the iteration takes them
+    to be.
+
+    Block conjugate gradients with orthonormal residuals [1]_: all right-hand sides share their
+    search directions, so they need fewer rounds. The iteration starts from zero, because a first
+    guess by the diagonal can be so far off that its rounding stays.
+
+    .. [1] A. A. Dubrulle, "Retooling the method of block conjugate gradients", Electronic
+       Transactions on Numerical Analysis 12, 2001.
+    """
+    root = np.sqrt(diagonal)
+
+    def divided(stack: Matrix, *, transposed: bool = False) -> Matrix:
+        """Return a stack over the root of the matrix, about."""
+        quotient = stack / root
+        if block is not None:
+            flat, inner = quotient.reshape(len(stack), -1), stack.reshape(len(stack), -1)
+            inverse = block.inverse if transposed else block.inverse.T
+            flat[:, block.entries] = inner[:, block.entries] @ inverse
+        return quotient
+
+    def scaled(vectors: Matrix) -> Matrix:
+        return divided(system(divided(vectors.T.reshape(-1, *root.shape), transposed=True)))
+
+    basis, rest = np.linalg.qr(_columns(divided(right)))
+    goal = tolerance * np.linalg.norm(rest, axis=0)
+    steps, found = basis, np.zeros((basis.shape[0], len(right)), dtype=right.dtype)
+    for _ in range(most):
+        if (np.linalg.norm(rest, axis=0) <= goal).all():
+            break
+        image = _columns(scaled(steps))
+        try:
+            curvature = np.linalg.inv(steps.T @ image)
+        except np.linalg.LinAlgError:
+            break  # no direction is left: what is found is checked below
+        found += steps @ (curvature @ rest)
+        basis, turned = np.linalg.qr(basis - image @ curvature)
+        steps, rest = basis + steps @ turned.T, turned @ rest
+    solution = divided(found.T.reshape(right.shape), transposed=True)
+    product = (rest**2).sum(axis=0)
+    if right.dtype == np.float32:
+        residual = right - system(solution)
+        drifted = (divided(residual) ** 2).sum(axis=(1, 2))
+        if not (drifted <= _DRIFT**2 * np.maximum(product, goal**2)).all():
+            raise TooRoundedError
+    return solution
+
 
 _MOST_ROUNDS = 60
 """Rounds of conjugate gradients, at most."""

@@ -25,8 +25,12 @@ import numpy as np
 from lapwing.declared import AtLeastOne, Declared
 from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
-from lapwing.decoders.unbiased.linear_estimate import available_band
-from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import (
+    Tails,
+    UnbiasedShares,
+    available_band,
+    unbiased_shares,
+)
 from lapwing.docstrings import inherits
 from lapwing.linear.arrays import Vector, one_thread
 from lapwing.linear.projections import simplex, spread

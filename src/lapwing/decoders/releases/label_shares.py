@@ -19,7 +19,7 @@ import numpy as np
 from lapwing.declared import Declared
 from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
-from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares
+from lapwing.decoders.unbiased.linear_estimate import Tails, UnbiasedShares
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector, one_thread

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
+from lapwing.decoders.unbiased.linear_estimate import UnbiasedShares
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex

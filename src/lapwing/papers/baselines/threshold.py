@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne, Between, Declared, From
 from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, guarantee_of
-from lapwing.decoders.unbiased.linear_estimate import available_band
-from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
+from lapwing.decoders.unbiased.linear_estimate import available_band, unbiased_shares
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, one_thread

@@ -13,11 +13,11 @@ from lapwing.documents import nearest, quoted, require, require_spelling
 from lapwing.errors import FormatError, LapwingError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.unordered import HashedStrings
 from lapwing.stored_fields import Coded
 
 DOMAINS: Mapping[str, type[Any]] = {

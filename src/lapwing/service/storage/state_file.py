@@ -299,7 +299,7 @@ class _Import:
         check_whole("hour", said["hour"], low=0, high=LATEST)
         parts = {}
         for name, one in said["segments"].items():
-            require(one, set(SegmentLook._fields), name="a segment of a look")
+            require(one, set(SegmentLook.__annotations__), name="a segment of a look")
             part = parts[name] = SegmentLook(**one)
             check_whole("reports", part.reports, low=0, high=LATEST)
             check_whole("last_shown", part.last_shown, low=0, high=part.reports)
