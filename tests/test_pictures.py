@@ -15,9 +15,7 @@ from tests.pictures import IMAGES, OTHER_NOISE, SAME_NOISE, apart, check_picture
 
 ROOT = Path(__file__).parents[1]
 
-BY_EXAMPLES = {
-    *("multimodal_column.png", "spiky_column.png", "two_periods.png"),
-}
+BY_EXAMPLES = {*("multimodal_column.png", "spiky_column.png", "two_periods.png")}
 """What the tests of the examples compare."""
 
 OF_FIXED_REPORTS = {

@@ -81,12 +81,7 @@ def test_a_round_is_drawn_once(rounds: Path, done: Program, lapwing: Program) ->
     ],
 )
 def test_what_is_refused_marks_no_round(
-    rounds: Path,
-    done: Program,
-    lapwing: Program,
-    arguments: tuple[str, ...],
-    says: str,
-    code: int,
+    rounds: Path, done: Program, lapwing: Program, arguments: tuple[str, ...], says: str, code: int
 ) -> None:
     before = listing(rounds)
     run = lapwing("release", "--next-round", *arguments, *LEDGER, "-o", "two.json")

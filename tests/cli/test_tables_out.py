@@ -121,10 +121,7 @@ def test_a_release_by_segment_is_shown_by_segment(files: Path, done: Program) ->
         (("decode", "survey.json"), "there is no tally"),
         (("decode", "numbers.json"), "must be a survey, a tally or a release"),
         (("answer", "numbers.json", "--quantile", "0.5", "--csv", "x.txt"), "must end in .csv"),
-        (
-            ("answer", "numbers.json", "--quantile", "0.5", "--csv", "values.csv"),
-            "already exists",
-        ),
+        (("answer", "numbers.json", "--quantile", "0.5", "--csv", "values.csv"), "already exists"),
         (("compare", "numbers.json", "--truth", "values.csv", "--csv", "values.csv"), "inputs"),
     ],
 )

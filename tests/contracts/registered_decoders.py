@@ -197,9 +197,7 @@ DECODERS: dict[str, DecoderRow] = {
         signed=True,
     ),
     "tree, without negative nodes": DecoderRow(
-        TreeConsistency(method="admm"),
-        TreeConsistency(method="admm", tolerance=1e-4),
-        only=_TREES,
+        TreeConsistency(method="admm"), TreeConsistency(method="admm", tolerance=1e-4), only=_TREES
     ),
     "wavelet clip": DecoderRow(
         WaveletClip(), WaveletClip(), only=("wavelet", "wavelet, large sets")
