@@ -249,7 +249,7 @@ def three_distributions(draw: st.DrawFn, *, circular: bool) -> list[Distribution
 
 
 @pytest.mark.parametrize("name", CURVE_DISTANCES)
-@STEADY
+@settings(STEADY, max_examples=30)
 @given(data=st.data())
 def test_they_are_metrics(name: str, data: st.DataObject) -> None:
     distance = CURVE_DISTANCES[name]

@@ -310,12 +310,8 @@ def test_a_count_that_is_none_is_refused_by_row(
     [
         (
             (
-                "--decoder",
-                "expectation-maximization",
-                "--set",
-                "smoothed=true",
-                "--set",
-                "tolerance=.1",
+                *("--decoder", "expectation-maximization", "--set", "smoothed=true"),
+                *("--set", "tolerance=.1"),
             ),
             lw.ExpectationMaximization(smoothed=True, tolerance=0.1),
         ),

@@ -35,12 +35,7 @@ def test_rounds_follow_each_other(rounds: Path, done: Program, lapwing: Program)
     )
     assert (said.document["round"], said.document["rounds"]) == (2, 3)
     shown = done(
-        "release",
-        "--next-round",
-        "two.json",
-        "0.lws",
-        "1.lws",
-        "2.lws",
+        *("release", "--next-round", "two.json", "0.lws", "1.lws", "2.lws"),
         *LEDGER,
         "-o",
         "three.json",

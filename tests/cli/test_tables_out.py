@@ -42,15 +42,8 @@ def written(path: Path) -> list[dict[str, str]]:
 
 def test_quantiles(files: Path, done: Program) -> None:
     said = done(
-        "answer",
-        "numbers.json",
-        "--quantile",
-        "0.1",
-        "--quantile",
-        "0.5",
-        "--csv",
-        "q.csv",
-        "--json",
+        *("answer", "numbers.json", "--quantile", "0.1", "--quantile", "0.5"),
+        *("--csv", "q.csv", "--json"),
     ).document
     rows = written(files / "q.csv")
     assert [float(row["value"]) for row in rows] == [row["value"] for row in said["quantiles"]]
