@@ -74,8 +74,11 @@ CLASSES = {
 
 
 def test_what_is_made_completes() -> None:
-    unmet = [(type(thing).__name__, _unmet(thing)) for thing in _results()]
-    assert len(unmet) > 20 and not [(name, members) for name, members in unmet if members]
+    """Of public classes the next test sees all members."""
+    public = {*CLASSES.values()}
+    others = [thing for thing in _results() if type(thing) not in public]
+    unmet = [(type(thing).__name__, _unmet(thing)) for thing in others]
+    assert len(unmet) > 8 and not [(name, members) for name, members in unmet if members]
 
 
 def test_every_public_class_completes() -> None:
