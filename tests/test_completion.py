@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 import jedi
@@ -19,12 +18,14 @@ from parso.cache import parser_cache
 import lapwing as lw
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(autouse=True, scope="module")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     # A file that another process has half written fails to load in this one, and jedi looks through
     # all folders beside its own for old files, whatever they are.
-    monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path / "jedi"))
-    yield
+    with pytest.MonkeyPatch.context() as changed:
+        folder = tmp_path_factory.mktemp("cache") / "jedi"
+        changed.setattr(jedi.settings, "cache_directory", str(folder))
+        yield
     parser_cache.clear()  # the trees of all that NumPy imports
 
 
@@ -73,8 +74,11 @@ CLASSES = {
 
 
 def test_what_is_made_completes() -> None:
-    unmet = [(type(thing).__name__, _unmet(thing)) for thing in _results()]
-    assert len(unmet) > 20 and not [(name, members) for name, members in unmet if members]
+    """Of public classes the next test sees all members."""
+    public = {*CLASSES.values()}
+    others = [thing for thing in _results() if type(thing) not in public]
+    unmet = [(type(thing).__name__, _unmet(thing)) for thing in others]
+    assert len(unmet) > 8 and not [(name, members) for name, members in unmet if members]
 
 
 def test_every_public_class_completes() -> None:

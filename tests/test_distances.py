@@ -31,8 +31,6 @@ from lapwing.distances import (
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results import Cumulative
 
-STEADY = settings(deadline=None, max_examples=80, derandomize=True)
-
 
 def random_samples(seed: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
@@ -249,7 +247,7 @@ def three_distributions(draw: st.DrawFn, *, circular: bool) -> list[Distribution
 
 
 @pytest.mark.parametrize("name", CURVE_DISTANCES)
-@STEADY
+@settings(deadline=None, max_examples=30, derandomize=True)
 @given(data=st.data())
 def test_they_are_metrics(name: str, data: st.DataObject) -> None:
     distance = CURVE_DISTANCES[name]

@@ -134,10 +134,8 @@ def test_without_docstrings_nothing_is_inherited() -> None:
 
 def test_a_reader_sees_the_whole_text_of_methods_that_leave_out_most() -> None:
     for method in (
-        lw.LeastSquares.decode,
-        lw.mechanisms.LabelCounts.check,
-        lw.mechanisms.HistogramQuery.strategy_for,
-        lw.SquareWave.from_words,
+        *(lw.LeastSquares.decode, lw.mechanisms.LabelCounts.check),
+        *(lw.mechanisms.HistogramQuery.strategy_for, lw.SquareWave.from_words),
         lw.Integers.for_curator,
     ):
         text = inspect.getdoc(method)

@@ -31,16 +31,9 @@ def output(done: subprocess.CompletedProcess[str]) -> str:
 def test_every_example_is_run_by_a_test() -> None:
     """five_minutes.py by test_readme.py, the others here."""
     assert [path.name for path in EXAMPLES] == [
-        "click_counts.py",
-        "demo.py",
-        "demo_collector.py",
-        "five_minutes.py",
-        "multimodal_column.py",
-        "own_randomizer.py",
-        "poisoning.py",
-        "spiky_column.py",
-        "two_periods.py",
-        "unknown_words.py",
+        *("click_counts.py", "demo.py", "demo_collector.py", "five_minutes.py"),
+        *("multimodal_column.py", "own_randomizer.py", "poisoning.py", "spiky_column.py"),
+        *("two_periods.py", "unknown_words.py"),
     ]
 
 

@@ -10,27 +10,9 @@ from functools import cache
 import pytest
 
 HEAVY = (
-    "numba",
-    "llvmlite",
-    "matplotlib",
-    "pyarrow",
-    "pandas",
-    "typer",
-    "click",
-    "rich",
-    "rfc8785",
-    "dp_accounting",
-    "opendp",
-    "certifi",
-    "httpcore",
-    "httpx",
-    "scipy.optimize",
-    "scipy.stats",
-    "scipy.special",
-    "scipy.fft",
-    "scipy.integrate",
-    "scipy.interpolate",
-    "scipy.signal",
+    *("numba", "llvmlite", "matplotlib", "pyarrow", "pandas", "typer", "click", "rich", "rfc8785"),
+    *("dp_accounting", "opendp", "certifi", "httpcore", "httpx", "scipy.optimize", "scipy.stats"),
+    *("scipy.special", "scipy.fft", "scipy.integrate", "scipy.interpolate", "scipy.signal"),
 )
 
 

@@ -62,12 +62,9 @@ def test_the_repository_is_cloned_in_one_place() -> None:
 
 def test_a_command_that_asks_an_index_is_noticed() -> None:
     for wrong in (
-        "pip install lapwing",
-        "pip install 'lapwing[data]'",
-        "python -m pip install --no-cache-dir --upgrade lapwing==0.1",
-        "uv pip install lapwing",
-        "uv add lapwing",
-        'pictures "lapwing[plot]"',
+        *("pip install lapwing", "pip install 'lapwing[data]'"),
+        *("python -m pip install --no-cache-dir --upgrade lapwing==0.1", "uv pip install lapwing"),
+        *("uv add lapwing", 'pictures "lapwing[plot]"'),
     ):
         assert asks_an_index(wrong), wrong
     for right in ("pip install '.[data]'", "pip install lapwing/", "pip installs lapwing"):

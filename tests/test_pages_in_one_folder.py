@@ -16,9 +16,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/guides/operate/collector.md", "docs/guides/local/python-devices.md")
 
 LEFT_OUT = (
-    "pip install '.[",
-    "lapwing serve",
-    "curl -X DELETE",
+    *("pip install '.[", "lapwing serve", "curl -X DELETE"),
     "    http://127.0.0.1:8080/v1/surveys/FINGERPRINT/epochs/2026-w48",
     "lapwing collector revoke 0123456789ab",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 
@@ -15,9 +16,7 @@ from tests.pictures import IMAGES, OTHER_NOISE, SAME_NOISE, apart, check_picture
 
 ROOT = Path(__file__).parents[1]
 
-BY_EXAMPLES = {
-    *("multimodal_column.png", "spiky_column.png", "two_periods.png"),
-}
+BY_EXAMPLES = {*("multimodal_column.png", "spiky_column.png", "two_periods.png")}
 """What the tests of the examples compare."""
 
 OF_FIXED_REPORTS = {
@@ -91,7 +90,5 @@ def test_another_picture_is_noticed(tmp_path: Path) -> None:
         check_picture(tmp_path / "other_mode.png", name, most=SAME_NOISE)
     check_picture(IMAGES / name, name, most=SAME_NOISE)
     pages = sorted(IMAGES.glob("collector-*.png"))
-    for first in pages:
-        for second in pages:
-            assert first == second or apart(first, second) > 2.5 * SAME_NOISE
+    assert all(apart(*two) > 2.5 * SAME_NOISE for two in combinations(pages, 2))
     assert OTHER_NOISE > SAME_NOISE

@@ -16,27 +16,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
-    "guarantee",
-    "limits",
-    "exact-arithmetic",
-    "central",
-    "ledgers",
-    "rows-and-people",
-    "shuffling",
+    *("guarantee", "limits", "exact-arithmetic", "central", "ledgers"),
+    *("rows-and-people", "shuffling"),
 )
 with (ROOT / "tests" / "evidence.csv").open(encoding="utf-8", newline="") as stream:
     EVIDENCE = list(csv.DictReader(stream))
 
 NO_PROMISE = {
-    "What epsilon means",
-    "What this does not cover",
-    "Metadata",
-    "Collusion",
-    "Labels of segments",
-    "Side channels",
-    "What lies outside one release",
-    "What a shuffler would add: Count honest people only",
-    "Sources",
+    *("What epsilon means", "What this does not cover", "Metadata", "Collusion"),
+    *("Labels of segments", "Side channels", "What lies outside one release"),
+    *("What a shuffler would add: Count honest people only", "Sources"),
 }
 """What says where promises end, or whose words they are."""
 

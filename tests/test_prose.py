@@ -52,13 +52,7 @@ def test_a_guide_keeps_its_reasons_speaks_to_its_reader_and_shows(page: Path) ->
 def test_a_guide_in_another_voice_is_noticed() -> None:
     short = "It is so. It was so. You see it.\n\n"
     assert Voice.of(short) == (3, 3, 1 / 3, 9, 9)
-    assert Voice.of(f"{short}| a |\n| --- |\n\n```\nx\n```\n{short}![](y)\n") == (
-        6,
-        3,
-        1 / 3,
-        6,
-        9,
-    )
+    assert Voice.of(f"{short}| a |\n| --- |\n\n```\nx\n```\n{short}![](y)\n") == (6, 3, 1 / 3, 6, 9)
 
 
 def test_only_some_docstrings_are_in_the_list() -> None:

@@ -38,11 +38,7 @@ def test_every_problem_is_said_at_the_addresses_that_give_it() -> None:
     upload = page.partition("### PUT `/v1/surveys/{survey}/epochs/{epoch}/batches")[2]
     problems = upload.partition("\nProblems: ")[2].partition("\n")[0]
     for word in (
-        "malformed-batch",
-        "damaged-batch",
-        "epoch-closed",
-        "disk-full",
-        "reports-refused",
+        *("malformed-batch", "damaged-batch", "epoch-closed", "disk-full", "reports-refused"),
     ):
         assert f"`{word}`" in problems
 

@@ -113,10 +113,8 @@ def test_what_is_impatient_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "httpx.get(address, timeout=60)",
-        "httpx.AsyncClient(transport=transport)",
-        "mapping.get(address)",
-        "for line in process.stdout: pass",
+        *("httpx.get(address, timeout=60)", "httpx.AsyncClient(transport=transport)"),
+        *("mapping.get(address)", "for line in process.stdout: pass"),
         f"run([], env={{'PYTHONDONTWRITEBYTECODE': '1'}}, preexec_fn=lambda: {LIMIT})",
         "@settings(deadline=None, derandomize=True)\n" + GIVEN,
         "OWN = settings(deadline=None, derandomize=not anew)\n@OWN\n" + GIVEN,

@@ -115,10 +115,7 @@ def test_another_text_is_shown_and_needs_a_yes(
 
 
 def test_what_is_no_survey_no_token_or_no_collector_is_said(
-    here: ServedCollector,
-    lapwing: Program,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    here: ServedCollector, lapwing: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     before = surveys(here)
 

@@ -24,10 +24,7 @@ def results(tmp_path: Path) -> Path:
             lw.SquareWave(lw.Interval("00:00", "24:00", bins=24, unit="time-of-day"), 2),
             ["06:30", "07:30", "20:15"],
         ),
-        "label": (
-            lw.RandomizedResponse(lw.Categories(["red", "blue"]), 2),
-            ["red", "red", "blue"],
-        ),
+        "label": (lw.RandomizedResponse(lw.Categories(["red", "blue"]), 2), ["red", "red", "blue"]),
     }
     for name, (randomizer, values) in domains.items():
         survey = lw.Survey(name, randomizer)

@@ -145,10 +145,7 @@ class TestLedger:
                 "ages.csv",
                 *BOUNDS,
                 *PROMISE,
-                "--mechanism",
-                "adaptive-quantiles",
-                "--set",
-                "steps=0",
+                *("--mechanism", "adaptive-quantiles", "--set", "steps=0"),
             ],
         ],
         ids=lambda words: " ".join(words)[:60],
@@ -275,10 +272,7 @@ def _kolmogorov_smirnov(document: dict) -> float:
 
 class TestBounds:
     # The noise is secure, so no seed makes a run the same: the confidence leaves 1e-9 to chance.
-    asked = (
-        *("--epsilon", "1", "--neighbors", "replace-one"),
-        *("--confidence", "0.999999999"),
-    )
+    asked = (*("--epsilon", "1", "--neighbors", "replace-one"), *("--confidence", "0.999999999"))
 
     def test_they_hold_the_rows_and_the_ledger_says_what_they_cost(
         self, data: np.ndarray, done: Program

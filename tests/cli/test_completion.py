@@ -33,12 +33,7 @@ def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProce
     ],
 )
 def test_words_are_completed(tmp_path: Path, words: str, place: int, found: list[str]) -> None:
-    ran = run(
-        tmp_path,
-        _LAPWING_COMPLETE="complete_bash",
-        COMP_WORDS=words,
-        COMP_CWORD=str(place),
-    )
+    ran = run(tmp_path, _LAPWING_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(place))
     assert (ran.returncode, ran.stderr) == (0, "") and ran.stdout.split() == found
 
 

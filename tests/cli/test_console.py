@@ -63,13 +63,8 @@ EVERY: dict[str, tuple[str, ...]] = {
     ),
     "round": (
         *(
-            "release",
-            "--next-round",
-            "first.json",
-            "ages.lws",
-            "ages.lws",
-            "--ledger",
-            "rounds.json",
+            *("release", "--next-round", "first.json", "ages.lws", "ages.lws"),
+            *("--ledger", "rounds.json"),
         ),
         *("-o", "second.json"),
     ),

@@ -124,15 +124,7 @@ def test_a_truth_and_a_table_of_counts_may_have_commas(tmp_path: Path, done: Pro
     done("simulate", "survey.json", "alone.csv", "--decimal", ",", "-o", "t.json", "--seed", "1")
     (tmp_path / "counts.csv").write_text("age;count\n1,5;1\n2,25;1\n40;1\n7,0;1\n")
     counts = (
-        "counts.csv",
-        "--count-column",
-        "count",
-        "--decimal",
-        ",",
-        "-o",
-        "u.json",
-        "--seed",
-        "1",
+        *("counts.csv", "--count-column", "count", "--decimal", ",", "-o", "u.json", "--seed", "1"),
     )
     done("simulate", "survey.json", *counts)
     assert (tmp_path / "t.json").read_bytes() == (tmp_path / "u.json").read_bytes()

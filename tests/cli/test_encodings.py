@@ -101,12 +101,7 @@ DOMAIN = ("--low", "0", "--high", "10", "--bins", "20")
     ],
 )
 def test_a_wrong_encoding_is_refused(
-    content: bytes,
-    encoding: str | None,
-    code: int,
-    said: str,
-    lapwing: Program,
-    tmp_path: Path,
+    content: bytes, encoding: str | None, code: int, said: str, lapwing: Program, tmp_path: Path
 ) -> None:
     (tmp_path / "t.csv").write_bytes(content)
     lapwing("new", "--domain-only", *DOMAIN, "-o", "d.json")

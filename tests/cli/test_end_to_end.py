@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from pyarrow import parquet
 
 from lapwing import Distribution, Survey
@@ -32,15 +31,15 @@ def split_into_files(numbers: np.ndarray, folder: Path) -> list[str]:
     return ["one.parquet", "two.csv", "three.csv.gz"]
 
 
-@pytest.mark.parametrize("ending", ["lwr", "parquet", "csv"])
-def test_from_values_to_distances(done: Program, tmp_path: Path, ending: str) -> None:
+def test_from_values_to_distances(done: Program, tmp_path: Path) -> None:
     numbers = np.round(np.random.default_rng(1).gamma(5, 8, 30_000), 2)
     done(
         *("new", "-o", "survey.json", "--name", "age", "--randomizer", "square-wave"),
         *("--epsilon", "8", "--low", 0, "--high", 100, "--bins", 64),
     )
     batches = []
-    for name in split_into_files(numbers, tmp_path):
+    endings = ("lwr", "parquet", "csv")
+    for name, ending in zip(split_into_files(numbers, tmp_path), endings, strict=True):
         reports = f"{name.partition('.')[0]}-reports.{ending}"
         made = done("randomize", "survey.json", name, "-c", "age", "-o", reports, "--json")
         assert made.document["reports"] == 10_000
@@ -121,14 +120,8 @@ def test_times_of_day_on_a_circle(done: Program, lapwing: Program, tmp_path: Pat
     )
     for column in ("when", "time"):
         done(
-            "randomize",
-            "survey.json",
-            "times.parquet",
-            "-c",
-            column,
-            "-o",
-            "reports.csv",
-            "--force",
+            *("randomize", "survey.json", "times.parquet", "-c", column),
+            *("-o", "reports.csv", "--force"),
         )
         done("tally", "survey.json", "reports.csv", "-o", "tally.json", "--force")
         decoded = done("decode", "survey.json", "tally.json", "-o", "result.json", "--force")

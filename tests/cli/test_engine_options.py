@@ -90,15 +90,8 @@ def test_folders_in_and_out(done: Program, lapwing: Program, survey: Survey) -> 
         assert (Path(name).read_bytes() if Path(name).exists() else None) == before
     Path("in/c.parquet").unlink()
     options = (
-        "--low",
-        "0",
-        "--high",
-        "100",
-        "--bins",
-        "10",
-        "--allow-equal",
-        "in/b.parquet",
-        "--resume",
+        *("--low", "0", "--high", "100", "--bins", "10", "--allow-equal"),
+        *("in/b.parquet", "--resume"),
     )
     done("count", "in", "-o", "s.bin", *options)
     assert Path("s.bin").stat().st_mode & 0o777 == 0o600

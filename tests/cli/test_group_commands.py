@@ -86,15 +86,8 @@ def test_a_small_rest_is_kept_and_said(done: Program, survey: lw.Survey, people:
     made = ("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region")
     done(*made, "-o", "reports.csv")
     run = done(
-        "tally",
-        "survey.json",
-        "reports.csv",
-        "--by",
-        "region",
-        "--segment-minimum",
-        200,
-        "-o",
-        "t.json",
+        *("tally", "survey.json", "reports.csv", "--by", "region", "--segment-minimum", 200),
+        *("-o", "t.json"),
     )
     assert "'other' has 100 reports, fewer than 200" in run.err
     assert list(lw.load("t.json")) == ["north", "south", "other"]

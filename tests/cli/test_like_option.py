@@ -210,11 +210,7 @@ def series_in(folder: Path) -> None:
         (2, "has no column 'agee'", (*ASK, "--like", "values.csv", "-c", "agee")),
         (2, "--column must name one", (*ASK, "--like", "values.csv")),
         (2, "has no column 'n'", (*ASK, "--like", "counts.csv", "--count-column", "n")),
-        (
-            2,
-            "values besides",
-            (*ASK, "--like", "words.csv", "--count-column", "age"),
-        ),
+        (2, "values besides", (*ASK, "--like", "words.csv", "--count-column", "age")),
         (
             2,
             "--column and --count-column must be different",
@@ -259,10 +255,7 @@ def test_bad_input_is_refused_in_a_line(
     ("said", "options"),
     [
         ("--like goes with", ("--randomizer", "square-wave", *ASK)),
-        (
-            "is recommended here",
-            ("--randomizer", "recommended", *ASK[:5], "3", *ASK[6:]),
-        ),
+        ("is recommended here", ("--randomizer", "recommended", *ASK[:5], "3", *ASK[6:])),
     ],
 )
 def test_new_refuses_a_column_that_chooses_nothing(

@@ -43,12 +43,7 @@ NOBODY = float((VALUES <= 0).mean())
 def released(epsilon: float, **fields: Any) -> lw.Distribution:
     domain = lw.Interval(0, 150_000, **fields)
     made = lw.release(
-        VALUES,
-        domain,
-        epsilon=epsilon,
-        delta="1e-6",
-        neighbors="replace-one",
-        rng=lw.seeded(7),
+        VALUES, domain, epsilon=epsilon, delta="1e-6", neighbors="replace-one", rng=lw.seeded(7)
     )
     return made.distribution
 

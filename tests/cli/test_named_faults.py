@@ -37,11 +37,7 @@ def domain(done: Program) -> None:
             "a.csv has no column 'x' in its first line, but it has ' x', with spaces. Use that "
             "name",
         ),
-        (
-            "sep=;\nid;x\n1;2\n",
-            4,
-            "a.csv begins with a line for Excel (sep=). Delete that line",
-        ),
+        ("sep=;\nid;x\n1;2\n", 4, "a.csv begins with a line for Excel (sep=). Delete that line"),
         (
             "# export\nid,x\n1,2\n",
             4,

@@ -75,15 +75,8 @@ def test_a_survey_without_its_tally_is_not_left_out(epochs: Path, lapwing: Progr
 def test_it_says_whether_the_parts_are_the_usual_ones(epochs: Path, done: Program) -> None:
     parts = lw.Survey.load(epochs / "second.json").randomizer == FIRST.randomizer
     again = (
-        "new",
-        "--after",
-        "first.json",
-        "answer.json",
-        "--users",
-        "30000",
-        "-o",
-        "second.json",
-        "--force",
+        *("new", "--after", "first.json", "answer.json", "--users", "30000"),
+        *("-o", "second.json", "--force"),
     )
     assert done(*again, "--json").document["default_mixture"] is parts
     assert ("the default mixture" in done(*again).out) is parts

@@ -35,12 +35,7 @@ def test_rounds_follow_each_other(rounds: Path, done: Program, lapwing: Program)
     )
     assert (said.document["round"], said.document["rounds"]) == (2, 3)
     shown = done(
-        "release",
-        "--next-round",
-        "two.json",
-        "0.lws",
-        "1.lws",
-        "2.lws",
+        *("release", "--next-round", "two.json", "0.lws", "1.lws", "2.lws"),
         *LEDGER,
         "-o",
         "three.json",
@@ -81,12 +76,7 @@ def test_a_round_is_drawn_once(rounds: Path, done: Program, lapwing: Program) ->
     ],
 )
 def test_what_is_refused_marks_no_round(
-    rounds: Path,
-    done: Program,
-    lapwing: Program,
-    arguments: tuple[str, ...],
-    says: str,
-    code: int,
+    rounds: Path, done: Program, lapwing: Program, arguments: tuple[str, ...], says: str, code: int
 ) -> None:
     before = listing(rounds)
     run = lapwing("release", "--next-round", *arguments, *LEDGER, "-o", "two.json")

@@ -56,11 +56,7 @@ def of_collector(survey: lw.Survey, *tallies: lw.Tally, ranges: Any = ()) -> dic
     order = Order(
         keys[0],
         keys[1] if len(keys) > 1 else None,
-        "different",
-        "population",
-        "json",
-        0.95,
-        ranges,
+        *("different", "population", "json", 0.95, ranges),
         (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95),
         "title",
         ("first", "second"),

@@ -14,16 +14,7 @@ from lapwing.cli.option_groups import ungrouped
 from tests.cli.running import Program, listing, written_once
 
 RELEASE = (
-    "--low",
-    "0",
-    "--high",
-    "100",
-    "--bins",
-    "8",
-    "--neighbors",
-    "replace-one",
-    "--epsilon",
-    "1",
+    *("--low", "0", "--high", "100", "--bins", "8", "--neighbors", "replace-one", "--epsilon", "1"),
 )
 
 
@@ -69,13 +60,8 @@ COMMANDS = {
     "release": ("release", "ages.csv", *RELEASE, "-o", "out.json"),
     "round": (
         *(
-            "release",
-            "--next-round",
-            "first.json",
-            "ages.lws",
-            "ages.lws",
-            "--ledger",
-            "rounds.json",
+            *("release", "--next-round", "first.json", "ages.lws", "ages.lws"),
+            *("--ledger", "rounds.json"),
         ),
         *("-o", "out.json"),
     ),

@@ -74,7 +74,7 @@ BEFORE: dict[str, dict[str, list[str]]] = {
             TALLY.format("first.json", 1, "first.tally.json"),
         ],
         "decode first.json first.tally.json second": [
-            TALLY.format("second.json", 2, "second.tally.json"),
+            TALLY.format("second.json", 2, "second.tally.json")
         ],
         "recommend": [
             RELEASE.format("visits.parquet", "minutes", "wait-domain.json", "published.json")

@@ -88,16 +88,8 @@ def test_without_bins_an_interval_gets_those_that_suit_epsilon(
         (("--categories", "a,b,c"), lw.Categories(["a", "b", "c"])),
         (
             (
-                "--low",
-                "00:00",
-                "--high",
-                "24:00",
-                "--unit",
-                "time-of-day",
-                "--scale",
-                "circular",
-                "--bins",
-                "24",
+                *("--low", "00:00", "--high", "24:00", "--unit", "time-of-day"),
+                *("--scale", "circular", "--bins", "24"),
             ),
             lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True),
         ),
@@ -160,17 +152,7 @@ def test_bad_input_is_refused_in_a_line(
 
 def test_a_name_that_there_is_not_is_said_first(lapwing: Program) -> None:
     named = (
-        "new",
-        "-o",
-        "survey.json",
-        "--name",
-        "n",
-        "--epsilon",
-        "1",
-        "--low",
-        "0",
-        "--high",
-        "1",
+        *("new", "-o", "survey.json", "--name", "n", "--epsilon", "1", "--low", "0", "--high", "1"),
     )
     for typed, meant in (("recomended", "recommended"), ("sqare-wave", "square-wave")):
         run = lapwing(*named, "--randomizer", typed)  # without bins, which is said later

@@ -66,10 +66,7 @@ def write_parquet(path: Path, cells: list[Any], kind: Any) -> None:
 # A second column changes what a blank line is, which is before a domain reads it.
 @pytest.mark.parametrize(
     ("columns", "domain"),
-    [
-        *((2, domain) for domain in ONE_OF_A_KIND),
-        *((1, domain) for domain in ("number", "labels")),
-    ],
+    [*((2, domain) for domain in ONE_OF_A_KIND), *((1, domain) for domain in ("number", "labels"))],
 )
 def test_cells_of_a_csv(columns: int, domain: str, tmp_path: Path) -> None:
     legal = DOMAINS[domain].for_curator()

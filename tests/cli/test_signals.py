@@ -32,12 +32,7 @@ def much_to_do(tmp_path: Path) -> Path:
 def start(folder: Path, *more: str) -> subprocess.Popen[str]:
     """Start a long `randomize`, and wait until it has written some of its output."""
     arguments = [
-        "randomize",
-        "survey.json",
-        "values.parquet",
-        "-o",
-        "reports.lwr",
-        "--force",
+        *("randomize", "survey.json", "values.parquet", "-o", "reports.lwr", "--force"),
         *more,
     ]
     process = subprocess.Popen(

@@ -42,15 +42,8 @@ def written(path: Path) -> list[dict[str, str]]:
 
 def test_quantiles(files: Path, done: Program) -> None:
     said = done(
-        "answer",
-        "numbers.json",
-        "--quantile",
-        "0.1",
-        "--quantile",
-        "0.5",
-        "--csv",
-        "q.csv",
-        "--json",
+        *("answer", "numbers.json", "--quantile", "0.1", "--quantile", "0.5"),
+        *("--csv", "q.csv", "--json"),
     ).document
     rows = written(files / "q.csv")
     assert [float(row["value"]) for row in rows] == [row["value"] for row in said["quantiles"]]
@@ -121,10 +114,7 @@ def test_a_release_by_segment_is_shown_by_segment(files: Path, done: Program) ->
         (("decode", "survey.json"), "there is no tally"),
         (("decode", "numbers.json"), "must be a survey, a tally or a release"),
         (("answer", "numbers.json", "--quantile", "0.5", "--csv", "x.txt"), "must end in .csv"),
-        (
-            ("answer", "numbers.json", "--quantile", "0.5", "--csv", "values.csv"),
-            "already exists",
-        ),
+        (("answer", "numbers.json", "--quantile", "0.5", "--csv", "values.csv"), "already exists"),
         (("compare", "numbers.json", "--truth", "values.csv", "--csv", "values.csv"), "inputs"),
     ],
 )

@@ -61,15 +61,12 @@ WRONG: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         "--budget": (VERIFY, ("0", "30", "x")),
     },
     "simulate": {
-        "--seed": (("simulate", "survey.json", "people.csv", "-o", "out.json"), ("-1", "x")),
+        "--seed": (("simulate", "survey.json", "people.csv", "-o", "out.json"), ("-1", "x"))
     },
     "randomize": {
-        "--threads": (("randomize", "survey.json", "people.csv", "-o", "out.lwr"), ("0", "999")),
+        "--threads": (("randomize", "survey.json", "people.csv", "-o", "out.lwr"), ("0", "999"))
     },
-    "tally": {
-        "--threads": (TALLY, ("0",)),
-        "--segment-minimum": (TALLY, ("0",)),
-    },
+    "tally": {"--threads": (TALLY, ("0",)), "--segment-minimum": (TALLY, ("0",))},
     "decode": {"--level": (("decode", "survey.json", "tally.json"), ("0", "1"))},
     "series": {
         "--level": (("series", "survey.json", "tally.json"), ("0", "1")),
@@ -107,7 +104,7 @@ WRONG: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
         "--threads": (
             ("count", "people.csv", "--domain", "survey.json", "-o", "out.lws", "--force"),
             ("0",),
-        ),
+        )
     },
     "sample": {"--size": (SAMPLE, ("0", "x")), "--seed": ((*SAMPLE, "--size", "1"), ("-1",))},
     "ledger": {

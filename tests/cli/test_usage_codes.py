@@ -24,11 +24,7 @@ RELATION = ("--neighbors", "replace-one")
         (5, "--mu must be greater than 0 and at most 24, got -1", (*RELATION, "--mu", "-1")),
         (5, "--rho must be greater than 0 and at most 24, got 0", (*RELATION, "--rho", "0")),
         (5, "--mu must be greater than 0 and at most 24, got 'x'", (*RELATION, "--mu", "x")),
-        (
-            5,
-            "--epsilon must be greater than 0 and at most 24",
-            (*RELATION, "--epsilon", "0"),
-        ),
+        (5, "--epsilon must be greater than 0 and at most 24", (*RELATION, "--epsilon", "0")),
     ],
 )
 def test_release(

@@ -134,12 +134,8 @@ class DecoderRow:
 
 # One level of cells is a tree, too.
 _TREES = (
-    "hierarchy",
-    "response on an interval",
-    "response on categories",
-    "symmetric bits",
-    "optimized bits",
-    "subsets",
+    *("hierarchy", "response on an interval", "response on categories", "symmetric bits"),
+    *("optimized bits", "subsets"),
 )
 _SUPPORTING = (
     *_TREES[1:],
@@ -148,12 +144,8 @@ _SUPPORTING = (
     "Hadamard response on an interval",
 )
 _CIRCULANT = (
-    "response on categories",
-    "response on an interval",
-    "symmetric bits",
-    "optimized bits",
-    "subsets",
-    "wave on a circle",
+    *("response on categories", "response on an interval", "symmetric bits", "optimized bits"),
+    *("subsets", "wave on a circle"),
 )
 
 DECODERS: dict[str, DecoderRow] = {
@@ -197,9 +189,7 @@ DECODERS: dict[str, DecoderRow] = {
         signed=True,
     ),
     "tree, without negative nodes": DecoderRow(
-        TreeConsistency(method="admm"),
-        TreeConsistency(method="admm", tolerance=1e-4),
-        only=_TREES,
+        TreeConsistency(method="admm"), TreeConsistency(method="admm", tolerance=1e-4), only=_TREES
     ),
     "wavelet clip": DecoderRow(
         WaveletClip(), WaveletClip(), only=("wavelet", "wavelet, large sets")

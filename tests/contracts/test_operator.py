@@ -96,11 +96,7 @@ class _Overwrites(SlidingWindow):
 
 @pytest.mark.parametrize(
     ("broken", "message"),
-    [
-        (_Squares, "squared"),
-        (_Columns, "a single column"),
-        (_Overwrites, "the adjoint is wrong"),
-    ],
+    [(_Squares, "squared"), (_Columns, "a single column"), (_Overwrites, "the adjoint is wrong")],
 )
 def test_a_wrong_operator_is_told_what_is_wrong(broken: type[SlidingWindow], message: str) -> None:
     with pytest.raises(AssertionError, match=message):
