@@ -104,7 +104,7 @@ def test_a_catalog_never_gives_an_epoch_the_text_of_another(store: Store) -> Non
     catalog, stop = Catalog(store), threading.Event()
 
     def change() -> None:
-        for number in range(40):
+        for number in range(60):
             asked = replace(FIRST, question=f"e{number}")
             stored = StoredSurvey(FIRST.fingerprint, canonical(asked.to_document()))
             store.add_epoch(stored, StoredEpoch(f"e{number}", "open", opens=1), now=number)
