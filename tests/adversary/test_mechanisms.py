@@ -97,7 +97,7 @@ def drawn(mechanism: Any, domain: Any, promise: Promise, counts: np.ndarray, dra
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("draws", [250, pytest.param(100_000, marks=SOAK)])
+@pytest.mark.parametrize("draws", [500, pytest.param(100_000, marks=SOAK)])
 def test_real_draws_tell_no_more_than_is_charged(name: str, draws: int) -> None:
     promise = Promise("replace-one", epsilon=1)
     domain = lw.Interval(0, 1, bins=2).for_curator()
