@@ -273,7 +273,7 @@ def test_every_survivor_was_judged(survivor: Survivor) -> None:
         defined = {
             node.name
             for node in ast.walk(ast.parse(path.read_text("utf-8")))
-            if isinstance(node, ast.FunctionDef)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         }
         assert name.rpartition("::")[2] in defined, f"{file} has no {name}"
 

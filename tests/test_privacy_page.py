@@ -64,7 +64,8 @@ def names_in(file: str) -> frozenset[str]:
         found |= {
             prefix + child.name
             for child, prefix in inside
-            if isinstance(child, ast.FunctionDef) and child.name.startswith("test_")
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+            and child.name.startswith("test_")
         }
     return frozenset(found)
 

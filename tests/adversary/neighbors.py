@@ -9,10 +9,10 @@ import numpy as np
 import lapwing as lw
 
 RELATIONS = ("replace-one", "add-or-remove-one")
-SIZES = (2, 3, 4)
 DOMAINS = [
     lw.Interval(0, 1, bins=2, outside="overflow"),
-    *(lw.Interval(0, 1, bins=bins) for bins in SIZES),
+    lw.Interval(0, 1, bins=2),
+    lw.Interval(0, 1, bins=4),
 ]
 
 Pair = tuple[np.ndarray, np.ndarray]

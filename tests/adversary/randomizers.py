@@ -27,10 +27,8 @@ from tests.adversary.sampled import worst_report
 
 DOMAINS = [
     lw.Interval(0, 1, bins=4, missing="bin"),
-    lw.Interval(0, 1, bins=3, outside="overflow"),
     lw.Interval(0, 1, bins=4),
     lw.Interval(0, 24, bins=4, circular=True),
-    lw.Categories(3, missing="category"),
     lw.Categories(4),
 ]
 LARGER = [

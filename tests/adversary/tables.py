@@ -105,7 +105,8 @@ def run(*arguments: object) -> None:
 def domain_of(file: Path, column: Column) -> tuple[object, ...]:
     """Return the option of a command that names the domain, which is written beside the table."""
     out = file.with_suffix(".domain")
-    run("new", "--domain-only", *column.asked, "-o", out, "--force", "--quiet")
+    if not out.exists():
+        run("new", "--domain-only", *column.asked, "-o", out, "--quiet")
     return ("--domain", out)
 
 

@@ -42,7 +42,7 @@ from tests.service.uploading import (
 
 FP = SEGMENTED.fingerprint
 
-MUTANTS = 40
+MUTANTS = 20
 """Ways in which each line of a file is damaged."""
 
 

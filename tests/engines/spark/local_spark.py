@@ -41,9 +41,6 @@ def start(master: str = "local[2,2]", **settings: str) -> Any:
             # Jobs of a second: what a better compiler and a second collector cost comes never back.
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.log.level": "OFF",
-            # Every plan is of its own, and compiling one costs more than its few rows.
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.files.maxPartitionBytes": "9000",
             "spark.sql.files.openCostInBytes": "0",

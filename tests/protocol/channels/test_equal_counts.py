@@ -44,7 +44,7 @@ def reports_of(randomizer: Any, value: int) -> dict[tuple[int, ...], float]:
     }
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 4, 12])
+@pytest.mark.parametrize("epsilon", [0.1, 4])
 @pytest.mark.parametrize("name", ["response", "unary", "optimized"])
 def test_no_people_have_counts_more_often_than_the_bound(name: str, epsilon: float) -> None:
     """Of all people of three values: the exact probability of all counts, against the bound."""

@@ -6,6 +6,7 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,12 @@ def every_value(domain: Domain) -> np.ndarray:
     return np.array(values, dtype=np.float64)
 
 
+@cache
+def values_and_symbols(domain: Domain) -> tuple[np.ndarray, np.ndarray]:
+    values = every_value(domain)
+    return values, domain.index(values)
+
+
 def on_a_circle(value: float, low: float, high: float, closed: Closed) -> bool:
     """Return whether who goes from low to high, around 4 hours, passes a value."""
     way = Fraction(high) - Fraction(low)
@@ -79,14 +86,13 @@ def by_brute_force(
     domain: Domain, low: float, high: float, closed: Closed
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which symbols hold only, and which some, values that satisfy the question."""
-    values = every_value(domain)
+    values, symbols = values_and_symbols(domain)
     if domain.circular and math.isfinite(low) and math.isfinite(high):
         asked = np.array([on_a_circle(value, low, high, closed) for value in values])
     else:
         above = values > low if closed in ("right", "neither") else values >= low
         below = values < high if closed in ("left", "neither") else values <= high
         asked = above | below if domain.circular and low > high else above & below
-    symbols = domain.index(values)
     numbers = range(domain.left.size)
     assert set(symbols.tolist()) >= set(numbers)
     whole = [bool(asked[symbols == number].all()) for number in numbers]
