@@ -1,7 +1,5 @@
 """Unary encoding: its thresholds, its bits, and reports of many bytes."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
