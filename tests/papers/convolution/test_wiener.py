@@ -3,8 +3,6 @@
 Fang et al. 2023 (the convolution framework), sections IV and V.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
