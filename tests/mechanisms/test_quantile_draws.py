@@ -119,7 +119,7 @@ CASES = [
     ("asked", "relation", "segmented", "most"),
     [
         *(("quantile 0.5", *case) for case in CASES),
-        *(("quantile 0.8", *case) for case in CASES[:2]),
+        *(("quantile 0.8", *case) for case in CASES[:1]),
     ],
 )
 def test_a_draw_has_no_ratio_beyond_what_it_costs(asked, relation, segmented, most, branching):

@@ -65,12 +65,10 @@ def unbiased_noise(mechanism, given, domain, *, releases=200):
     ("mechanism", "given"),
     [
         (PrefixSums(), MOVED),
-        (PrefixSums(smooth=50), MOVED),
         (PrefixSums(), HIDDEN),
         (PrefixSums(smooth=50), HIDDEN),
         (PrefixSums(), PURE),
         (SumTree(8), PURE),
-        (SumTree(4), HIDDEN),
         (SumTree(strategy="haar"), MOVED),
         (HistogramQuery(64), PURE),
     ],
@@ -104,7 +102,7 @@ def test_a_projection_has_the_noise_of_its_curve() -> None:
     assert expected.together is None  # its own error is on top
 
 
-@pytest.mark.parametrize("law", ["beta", "two bumps"])
+@pytest.mark.parametrize("law", [pytest.param("beta", marks=pytest.mark.soak), "two bumps"])
 def test_noise_and_sampling_on_two_distributions(law: str) -> None:
     expected = expected_error(WIDE, PEOPLE, mechanism=PrefixSums(), repeats=1, **MOVED)
     rng = np.random.default_rng(11)

@@ -331,7 +331,6 @@ KINDS = {
     "two values each": lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1)),
     "labels first": lw.Product(x=lw.Categories(6), y=lw.Integers(0, 19)),
     "labels last": lw.Product(x=lw.Integers(0, 19), y=lw.Categories(6)),
-    "a circle": lw.Product(x=lw.Interval(0, 24, bins=24, circular=True), y=lw.Integers(0, 9)),
     "an odd circle": lw.Product(x=lw.Integers(0, 9), y=lw.Interval(0, 7, bins=9, circular=True)),
     "axes of two sizes": lw.Product(x=lw.Integers(0, 8), y=lw.Integers(0, 49, outside="clip")),
 }

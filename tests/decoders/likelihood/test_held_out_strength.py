@@ -62,12 +62,6 @@ def test_the_answer_is_that_of_the_strength_it_names() -> None:
     assert answer.provenance["seed"] == 0 and answer.provenance["strength"] == "held-out"
 
 
-def test_decoding_again_gives_the_same() -> None:
-    tally, _ = tally_of(reference_column("multimodal", size=SIZE, number=1), seed=6)
-    first, again = (CHOSEN.decode(WAVE.channel, tally) for _ in range(2))
-    assert first.mass.tobytes() == again.mass.tobytes() and first.provenance == again.provenance
-
-
 def test_no_smoothing_step_is_em_with_the_tolerance_of_em() -> None:
     tally, _ = tally_of(reference_column("smooth", size=SIZE, number=2), seed=7)
     none = lw.ExpectationMaximization(smoothed=True, band=False, strength=0)

@@ -204,7 +204,11 @@ LARGE, PEOPLE = 100, 100_000
     [
         # Equations 4 and 5 of the convolution paper, for a symbol that hardly anybody holds.
         (RandomizedResponse, lambda e, d: (e + d - 2) / (PEOPLE * (e - 1) ** 2)),
-        (OptimizedUnaryEncoding, lambda e, d: 4 * e / (PEOPLE * (e - 1) ** 2)),
+        pytest.param(
+            OptimizedUnaryEncoding,
+            lambda e, d: 4 * e / (PEOPLE * (e - 1) ** 2),
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 def test_variance_formulas_of_the_convolution_paper(
