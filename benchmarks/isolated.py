@@ -12,7 +12,8 @@ import json
 import os
 import sys
 import time
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,25 @@ def place(name: str) -> str:
 
 
 def script(name: str) -> Any:
-    """Return the module of a benchmark."""
-    return import_module("benchmarks." + place(name).replace("/", "."))
+    """Return the module of a benchmark. It judges its claims once for each result."""
+    module = import_module("benchmarks." + place(name).replace("/", "."))
+    judge = getattr(module, "claims", None)
+    if judge is not None and not hasattr(judge, "__wrapped__"):
+        module.claims = _judged_once(judge)  # type: ignore[attr-defined]
+    return module
+
+
+def _judged_once(judge: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
+    """Return a function that keeps the claims of the latest result."""
+    latest: list[Any] = [None, []]
+
+    @wraps(judge)
+    def claims(measured: Any) -> list[Any]:
+        if latest[0] is not measured:
+            latest[:] = [measured, judge(measured)]
+        return [*latest[1]]
+
+    return claims
 
 
 def main() -> None:

@@ -47,8 +47,8 @@ _SHAPE: dict[str, Any] = {
 }
 
 
-_CHECKED: set[tuple[Path, int, int]] = set()
-"""Files that were checked, with their time and size."""
+_READ: dict[Path, tuple[tuple[int, int], dict[str, Any]]] = {}
+"""Results that were read and checked, with the time and size of their files."""
 
 
 class ResultError(ValueError):
@@ -130,15 +130,19 @@ def write(document: dict[str, Any]) -> Path:
 
 
 def read(name: str) -> dict[str, Any] | None:
-    """Return the kept result of a benchmark; None when it was never measured."""
+    """Return the kept result of a benchmark; None when it was never measured.
+
+    It is the same object until its file changes, so copy it before you change it.
+    """
     path = path_of(name)
     if not path.exists():
         return None
-    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    state = path, path.stat().st_mtime_ns, path.stat().st_size
-    if state not in _CHECKED:  # to look at every number takes longer than to read them
+    state = path.stat().st_mtime_ns, path.stat().st_size
+    kept, document = _READ.get(path, (None, {}))
+    if kept != state:
+        document = json.loads(path.read_text(encoding="utf-8"))
         check(document)
-        _CHECKED.add(state)
-    if document["name"] != name:
-        raise ResultError(f"{path.name} holds the result of {document['name']}")
+        if document["name"] != name:
+            raise ResultError(f"{path.name} holds the result of {document['name']}")
+        _READ[path] = state, document
     return document

@@ -1,7 +1,5 @@
 """Calibrate, the fitted power law of the labels' league."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The comparison with OpenDP's histograms: the same promise, the same people, and no more noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sites and rounds of the central benchmarks: valid releases, right sums, kept promises."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

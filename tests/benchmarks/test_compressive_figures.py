@@ -1,7 +1,5 @@
 """The compressive paper's figures: a wrong method of each kind is found."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any
@@ -104,25 +102,3 @@ class TestTheorem:
             assert changed == ({letter, "m"} if letter in "sk" else {letter})
         for one in (*found["s"], *found["k"]):
             assert one.m == recommended_outputs(one.k, one.s, 0.5)
-
-
-class TestRecommended:
-    @pytest.mark.soak
-    def test_recommend_and_the_figure_agree(self):
-        """Repeats against its own simulations; a column that is not told is far off."""
-        shape = {"symbols": 400, "people": 300_000, "seed": 0}
-        found = compressive_theorem.predicted("Geo(.6), code", repeats=12, **shape)
-        assert (found["randomizer"], found["outputs"]) == ("compressive-privatization", 256)
-        seen = found["seen"]["l1"]
-        deviation = float(np.std(seen["values"], ddof=1))
-        # The prediction is a mean of simulations itself: 5 deviations of a mean of 8 runs.
-        bound = 5 * deviation / math.sqrt(8)
-        assert abs(found["expected"] - seen["mean"]) < bound
-        other = lw.recommend(
-            lw.Categories(400),
-            epsilon=compressive_theorem.EPSILON,
-            users=300_000,
-            like=POPULATIONS["Unif(25)"].make(400, np.random.default_rng(1)),
-            report_bytes=1,
-        )
-        assert abs(other.expected_error["l1"].by_kind["like"] - seen["mean"]) > bound

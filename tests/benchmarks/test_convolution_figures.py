@@ -1,18 +1,15 @@
 """The convolution paper's figures: every method and judge fails on a wrong one of its kind."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from scipy.ndimage import gaussian_filter1d
 
 import lapwing as lw
 from benchmarks.accuracy.papers.convolution import (
@@ -34,119 +31,38 @@ from benchmarks.accuracy.papers.convolution.convolution_columns import (
 )
 from benchmarks.accuracy.papers.figure_columns import beta52, interval
 from benchmarks.accuracy.papers.streams import stream
-from benchmarks.signed_decoder import SignedDecoder
-from tests.signed_decoder import unbiased
-
-BINS, EPSILON = 48, 3.0
-REPEATS = 12
-
-
-# Methods, against the paper's formulas written anew.
-
-
-def filtered(observed: np.ndarray, kernel: np.ndarray, power: np.ndarray | None, rounds: int):
-    """Algorithm 1 on exact noise; `power` None starts at |G / H|^2."""
-    size = observed.size
-    seen, transfer = np.fft.fft(observed), np.fft.fft(kernel)
-    own, other = kernel[0], kernel[1]
-    noise = convolution_test_noise(own, other, size)
-    signal = np.abs(seen / transfer) ** 2 if power is None else power
-    for step in range(rounds + 1):
-        filt = np.conj(transfer) / (np.abs(transfer) ** 2 + noise / signal)
-        estimate = filt * seen
-        if step < rounds:
-            signal = np.abs(estimate) ** 2 + noise / (np.abs(transfer) ** 2 + noise / signal)
-    estimate[0] = 1  # the known total
-    return np.fft.ifft(estimate).real
-
-
-PEOPLE = 200_000
-
-
-def convolution_test_noise(own: float, other: float, size: int) -> float:
-    """Theorem 3 off frequency 0; generalized response has size / (size - 1) times that."""
-    printed = (size * other * (1 - other) + (own - other) * (1 - own - other)) / PEOPLE
-    return printed * (size / (size - 1) if own + (size - 1) * other < 1.001 else 1)
-
-
-@pytest.fixture(scope="module", params=["KRR", "OUE"])
-def oracle(request) -> tuple[str, Any, Any, np.ndarray, np.ndarray]:
-    """An oracle, its reports of a smooth column, their counts, and the transfer vector."""
-    randomizer = convolution_columns.ORACLES[request.param](interval(BINS), EPSILON)
-    law = 1 + 0.8 * np.sin(2 * np.pi * np.arange(BINS) / BINS) ** 3
-    counts = np.random.default_rng(4).multinomial(PEOPLE, law / law.sum())
-    tally = lw.simulate(randomizer, counts, rng=5)
-    own, other = randomizer.channel.blocks[0].operator.compound
-    kernel = np.full(BINS, other)
-    kernel[0] = own
-    return request.param, randomizer, tally, tally.blocks[0] / PEOPLE, kernel
-
-
-def of(oracle: Any, decoders: Any, short: str) -> np.ndarray:
-    return np.asarray(decoders[short].decode(oracle[1].channel, oracle[2]).mass)
 
 
 class TestMethods:
-    @pytest.mark.parametrize(
-        ("short", "rounds", "from_reports"),
-        [("DW", 0, False), ("IIW", 30, False), ("IIW-G", 10, True)],
-    )
-    def test_filters_against_algorithm_1(self, oracle, short, rounds, from_reports):
-        _, _, _, observed, kernel = oracle
-        power = np.abs(np.fft.fft(observed)) ** 2 if from_reports else None
-        expected = filtered(observed, kernel, power, rounds)
-        np.testing.assert_allclose(of(oracle, ON_SMOOTH, short), expected, atol=1e-9)
-        other = filtered(observed, kernel, None if from_reports else power, rounds + 1)
-        assert np.abs(other - expected).max() > 1e-6
+    """The filters are checked against the paper's scripts in `tests/papers/convolution`."""
 
-    def test_no_filter_is_equation_1_for_each_value_alone(self, oracle):
-        name, _, _, observed, kernel = oracle
-        shares = (observed - kernel[1]) / (kernel[0] - kernel[1])
+    @pytest.mark.parametrize("name", ["KRR", "OUE"])
+    def test_no_filter_is_equation_1_for_each_value_alone(self, name):
+        randomizer = convolution_columns.ORACLES[name](interval(48), 3.0)
+        tally = lw.simulate(randomizer, 100 * np.arange(48), rng=5)
+        own, other = randomizer.channel.blocks[0].operator.compound
+        shares = (tally.blocks[0] / tally.total - other) / (own - other)
         for decoders in (ON_SMOOTH, ON_ROUGH):
-            np.testing.assert_allclose(of(oracle, decoders, ""), shares, atol=1e-12)
+            found = decoders[""].decode(randomizer.channel, tally).mass
+            np.testing.assert_allclose(found, shares, atol=1e-12)
         # Only the reports of randomized response make the shares add up by themselves.
         assert (abs(shares.sum() - 1) < 1e-9) == (name == "KRR")
 
-    def test_kernels_of_smoothing(self, oracle):
-        shares = np.asarray(unbiased(oracle[1].channel, oracle[2]).mass)
-        inner = slice(16, 32)  # away from the ends, which the paper leaves open
-        binomial = 0.5 * shares + 0.25 * (np.roll(shares, 1) + np.roll(shares, -1))
-        np.testing.assert_allclose(of(oracle, ON_SMOOTH, "smoothing")[inner], binomial[inner])
-        for name, sigma in (("GF1", 1), ("GF3", 3)):
-            expected = gaussian_filter1d(shares, sigma)
-            np.testing.assert_allclose(
-                of(oracle, ON_SMOOTH, name)[inner], expected[inner], atol=1e-6
-            )
-
-    @pytest.mark.parametrize(("name", "sigma"), [("GF1-DW", 1), ("GF3-DW", 3)])
-    def test_smoothing_then_wiener_takes_the_smoothed_spectrum(self, oracle, name, sigma):
-        _, _, _, observed, kernel = oracle
-        smooth = of(oracle, ON_SMOOTH, name.removesuffix("-DW"))
-        expected = filtered(observed, kernel, np.abs(np.fft.fft(smooth)) ** 2, 0)
-        np.testing.assert_allclose(of(oracle, ON_SMOOTH, name), expected, atol=1e-9)
-
-    def test_amrp_is_the_mean_of_dw_over_orders(self, oracle):
-        _, _, _, observed, kernel = oracle
-        rng = np.random.default_rng(8)
-        orders = [rng.permutation(BINS) for _ in range(300)]
-        kept = np.zeros(BINS)
-        for order in orders:
-            kept[order] += filtered(observed[order], kernel, None, 0) / len(orders)
-        direct = of(oracle, ON_ROUGH, "DW")
-        found = of(oracle, ON_ROUGH, "DW-AMRP")
-        # Two means over random orders differ by far less than one order differs from the mean.
-        assert np.abs(found - kept).max() < 0.5 * np.abs(direct - kept).max()
-
-    def test_the_largest_are_kept(self, oracle):
-        kept = of(
-            oracle,
-            {"": SignedDecoder(lw.papers.convolution.Wiener(method="direct", keep_largest=3))},
-            "",
-        )
-        assert ON_ROUGH["DW, 100 kept"].decoder.keep_largest == 100
-        shares = np.asarray(unbiased(oracle[1].channel, oracle[2]).mass)
-        top = np.argsort(-shares)[:3]
-        np.testing.assert_allclose(kept[top], shares[top], atol=1e-9)
+    def test_each_name_has_its_filter(self):
+        paper = lw.papers.convolution
+        for decoders, expected in (
+            (ON_SMOOTH, {"DW": "direct", "IIW": "iterative", "IIW-G": "iterative-from-reports"}),
+            (ON_ROUGH, {"DW": "direct", "DW-AMRP": "permuted"}),
+        ):
+            for name, method in expected.items():
+                assert decoders[name].decoder == paper.Wiener(method=method, band=False)
+        assert ON_SMOOTH["smoothing"].decoder == paper.BinomialSmoothing()
+        for sigma in (1, 3):
+            smoothing = paper.GaussianSmoothing(sigma=sigma)
+            assert ON_SMOOTH[f"GF{sigma}"].decoder == smoothing
+            assert ON_SMOOTH[f"GF{sigma}-DW"].decoder == replace(smoothing, wiener=True)
+        kept = paper.Wiener(method="direct", keep_largest=100, band=False)
+        assert ON_ROUGH["DW, 100 kept"].decoder == kept
 
     def test_names_say_what_is_run(self):
         methods = {one.name: one for one in convolution_columns.methods(ON_SMOOTH)}

@@ -4,8 +4,6 @@ Nothing here needs the data folder. Where it exists, the last class checks the r
 states; where it does not, that class is not defined, so that nothing counts as skipped.
 """
 
-from __future__ import annotations
-
 import gzip
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the papers' figures rest on: laws, verdicts, split budgets, exact variances."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """The titles of the papers' pictures are findings, and the pages have them as alternative texts."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -3,8 +3,6 @@
 Each test fails on an error planted in the scripts.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,7 +26,6 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
     distances,
     of_gap,
 )
-from benchmarks.isolated import script
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.papers.functional_approximation.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.papers.functional_approximation.matching_pursuit import MatchingPursuit
@@ -101,24 +98,6 @@ class TestMethods:
             knobs = central_dictionaries.DICTIONARIES[name]
             sizes.append(MatchingPursuit(30, **knobs).atoms)
         assert sizes == [200, 109, 400]
-
-    @pytest.mark.parametrize("name", SCRIPTS)
-    def test_settings_are_those_of_the_paper(self, name):
-        full = script(f"accuracy/central_{name}").FULL
-        # Verdicts of matching pursuit need twice the paper's repeats to stay with other seeds.
-        assert full["repeats"] == (100 if name == "pursuit" else 50) and full["seed"] == 0
-        if name == "projection":
-            assert full["repeats_isotonic"] == 50 and full["epsilon"] == 0.5
-        if name == "sites":
-            assert [full[key] for key in ("groups", "people_of_a_site", "people_of_a_round")] == [
-                10,
-                2000,
-                1000,
-            ]
-            assert central_sites.REAL_PEOPLE == {"airbnb": 2260, "yaw": 3191}
-        if name == "dictionaries":
-            assert full["terms"] == 30
-        assert central_columns.DRAWN == {"airbnb": 22_603, "yaw": 31_909}
 
 
 class TestColumns:

@@ -1,7 +1,5 @@
 """What a rule that knows the law could reach, read from its frontier of errors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

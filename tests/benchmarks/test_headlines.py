@@ -1,7 +1,5 @@
 """The headline tables say what the kept results have, and every page with one is checked."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

@@ -1,7 +1,5 @@
 """The page of all verdicts, those inside the list of methods, and the run with other seeds."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Errors of methods on the same people: what is paired, what is drawn anew, what a mean is."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

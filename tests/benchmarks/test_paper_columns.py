@@ -1,7 +1,5 @@
 """A figure uses the file that its paper used where the user has it, and says which it used."""
 
-from __future__ import annotations
-
 import datetime
 import gzip
 import shutil

@@ -4,8 +4,6 @@ The treatment of each paper is checked through ``load``: which rows stay, which 
 that a file of another format is refused in a sentence that repeats none of its values.
 """
 
-from __future__ import annotations
-
 import datetime
 import gzip
 import math

@@ -1,7 +1,5 @@
 """Sentences of the papers in the documentation: counts in pages, and the table of all."""
 
-from __future__ import annotations
-
 import csv
 import io
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The matrices of the square-wave paper's figures, beside the library's own and by adding up."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """When EM stops, and the branching of a curator's trees: sentences of the square-wave paper."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

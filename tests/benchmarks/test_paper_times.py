@@ -1,7 +1,5 @@
 """Run times of the wavelet paper: the distributions of the samplers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The wavelet paper's scripts: what is worked out by hand, and what stands on the page."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The wavelet paper's scripts: methods, judges, both forms of SW-EM, and random numbers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -76,17 +74,6 @@ class TestMethods:
             )
             assert type(randomizer) is wanted and randomizer.domain.size == bins
             assert isinstance(decoder, lw.LeastSquares) and not decoder.signed
-
-    def test_columns_and_people_are_the_papers(self):
-        assert methods.PEOPLE == {
-            "taxi": 8_760_687,
-            "acs_income": 2_308_374,
-            "sf_benefits": 682_410,
-        }
-        assert methods.population("beta52").people == 100_000
-        assert set(methods.FILES) == set(methods.PEOPLE)
-        assert methods.SMOOTH == ("beta52", "taxi")
-        assert methods.SPIKY == ("acs_income", "sf_benefits")
 
     def test_a_paper_s_own_file_is_asked_for_before_the_stand_in(self, monkeypatch):
         asked = []

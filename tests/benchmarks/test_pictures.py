@@ -1,7 +1,5 @@
 """Pictures of the papers' figures: drawn from what a benchmark measures, and there when shown."""
 
-from __future__ import annotations
-
 import json
 import re
 

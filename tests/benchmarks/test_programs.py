@@ -1,7 +1,5 @@
 """Programs that benchmarks run beside Python."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 

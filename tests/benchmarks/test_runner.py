@@ -1,7 +1,5 @@
 """The benchmarks at a tiny size, the result document, and the pages made from it."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

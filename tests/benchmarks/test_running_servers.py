@@ -1,7 +1,5 @@
 """Waiting for a server ends with its death, or when its time is over."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

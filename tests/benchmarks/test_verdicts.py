@@ -1,7 +1,5 @@
 """The rule that judges the papers' claims, on inputs whose right verdict is known."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

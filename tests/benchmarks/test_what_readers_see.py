@@ -4,8 +4,6 @@ Each test fails on an error that was planted: bars of one standard error, the wo
 KS in the unit of W1, repeats out of order, "comparable" up to a factor of two.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Decoding from several threads at once gives the bytes that one thread gets."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

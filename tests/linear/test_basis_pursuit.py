@@ -1,7 +1,5 @@
 """The shortest vector that explains the counts, against other solvers and by its conditions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
@@ -21,7 +19,7 @@ def problem(seed: int, *, noise: float, sign: bool) -> tuple[np.ndarray, np.ndar
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_without_noise_it_solves_the_linear_program(seed: int, nonnegative: bool) -> None:
     # The target is not that of a sparse vector, so that the program is not trivial.
     matrix, _, target = problem(seed, noise=0.3, sign=not nonnegative)
@@ -48,7 +46,7 @@ def test_sparse_vectors_are_recovered_exactly_without_noise(sign: bool) -> None:
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_with_noise_the_conditions_of_the_optimum_hold(seed: int, nonnegative: bool) -> None:
     matrix, _, target = problem(seed, noise=0.1, sign=not nonnegative)
     found = basis_pursuit(

@@ -1,7 +1,5 @@
 """Fields of 2^k: the generator reaches everything, tables and long multiplication agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """BLAS has one thread while somebody decodes, and what it had before when nobody does."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Block conjugate gradients against dense solutions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Compiled loops: kept where there is a folder for them, compiled anew where there is none."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

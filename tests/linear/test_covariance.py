@@ -1,7 +1,5 @@
 """A covariance kept as a diagonal and a few signed columns is the dense one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator, aslinearoperator

@@ -1,7 +1,5 @@
 """Results that are kept: the right ones, few of them, and the same from many threads."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

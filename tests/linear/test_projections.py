@@ -1,7 +1,5 @@
 """The simplex projection is Norm-Sub, exact also where naive versions overflow or cancel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,13 +25,13 @@ finite = arrays(np.float64, st.integers(1, 40), elements=st.floats(-3, 3, width=
 
 
 @given(finite)
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_simplex_is_norm_sub(point: np.ndarray) -> None:
     np.testing.assert_allclose(simplex(point), norm_sub(point), atol=1e-12)
 
 
 @given(finite, st.floats(0.1, 50))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_nearest_point_by_its_conditions(point: np.ndarray, total: float) -> None:
     """Nearest: what is kept is lowered by one amount, which would push the rest below zero."""
     for weights in (None, np.linspace(0.5, 2, point.size)):
@@ -47,7 +45,7 @@ def test_nearest_point_by_its_conditions(point: np.ndarray, total: float) -> Non
 
 
 @given(finite, st.integers(1, 5), st.floats(-0.999, 20))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_nearest_point_with_a_price_on_the_sums_of_groups(
     point: np.ndarray, groups: int, shared: float
 ) -> None:

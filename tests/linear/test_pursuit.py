@@ -1,7 +1,5 @@
 """Orthogonal matching pursuit against the textbook's loop, and its fits against other solvers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The interior point against active sets found by trying all, and its proof of nearness."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The iterative methods on problems whose answer is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse.linalg import aslinearoperator

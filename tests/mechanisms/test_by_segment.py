@@ -1,7 +1,5 @@
 """A table by segment: one row changes two cells at most, and each segment has an answer."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 from typing import Any
 

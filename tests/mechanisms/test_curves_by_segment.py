@@ -1,7 +1,5 @@
 """Numbers by segment: a curve for each, with the error that its size allows, or a warning."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Label counts: the default release of labels, from rows to a band, and what its noise hides."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -102,7 +102,7 @@ class TestMechanisms:
         held = summary()
         clean = None
         drawn = []
-        for seed in range(300):
+        for seed in range(200):
             found = mechanism.release(held, promise, rng=seeded(seed))
             block = found.channel.blocks[0]
             clean = dense(block.operator) @ held.counts
@@ -111,7 +111,7 @@ class TestMechanisms:
         variance = found.variance
         assert accepts(moments_tail(np.array(drawn), np.zeros(size), variance * np.eye(size)))
         less = 0.8 * variance
-        many = np.tile(np.array(drawn), (12, 1))
+        many = np.tile(np.array(drawn), (18, 1))
         assert not accepts(moments_tail(many, np.zeros(size), less * np.eye(size)))
 
     def test_the_loss_keeps_the_promise_and_little_is_wasted(self, mechanism, promise):

@@ -48,8 +48,8 @@ EVERY = [
 PROMISES = [
     *(
         {"epsilon": epsilon, "delta": delta}
-        for epsilon in ("1e-12", "1e-9", "1", "24")
-        for delta in ("0", "1e-30", "0.99")
+        for epsilon in ("1e-12", "1", "24")
+        for delta in ("0", "0.99")
     ),
     *({kind: size} for kind in ("mu", "rho") for size in ("1e-12", "1")),
 ]

@@ -1,7 +1,5 @@
 """A mechanism that inherits nothing: a plain frozen dataclass with the public names."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Private bounds: steps, sensitivity by brute force, false alarms, and what they cost."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 
@@ -30,7 +28,7 @@ from lapwing.protocol import ExactCounts
 from tests.false_alarms import accepts, binomial_tail
 from tests.mistaken import mistaken
 
-STEADY = settings(deadline=None, max_examples=200, derandomize=True)
+STEADY = settings(deadline=None, max_examples=100, derandomize=True)
 MOVED = {"neighbors": "replace-one", "epsilon": "0.5"}
 
 

@@ -116,8 +116,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("asked", ["quantile 0.5", "quantile 0.8"])
-@pytest.mark.parametrize(("relation", "segmented", "most"), CASES)
+@pytest.mark.parametrize(
+    ("asked", "relation", "segmented", "most"),
+    [
+        *(("quantile 0.5", *case) for case in CASES),
+        *(("quantile 0.8", *case) for case in CASES[:1]),
+    ],
+)
 def test_a_draw_has_no_ratio_beyond_what_it_costs(asked, relation, segmented, most, branching):
     """All tables of few rows, and all that one person changes in one of them."""
     unit = None if most is None else PrivacyUnit("user", most)
@@ -276,7 +281,7 @@ HARD = {
 }
 
 
-@pytest.mark.parametrize(("epsilon", "probability"), [("0.1", 0.9), ("1", 0.5), ("1", 0.9)])
+@pytest.mark.parametrize(("epsilon", "probability"), [("0.1", 0.9), ("1", 0.9)])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_intervals_hold_on_hard_columns(probability, relation, epsilon):
     domain = lw.Interval(0, 100, bins=256, outside="clip").for_curator()

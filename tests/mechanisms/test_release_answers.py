@@ -1,7 +1,5 @@
 """What a release answers beyond its curve: moments, differences, synthetic tables."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Releases from others: every part once, sums that fit, and documents that say one thing."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

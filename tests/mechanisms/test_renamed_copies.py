@@ -1,7 +1,5 @@
 """A release under another identifier has the same numbers, and its people count once."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import secrets

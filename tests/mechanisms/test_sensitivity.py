@@ -44,7 +44,7 @@ LINEAR = [
     PrefixSums(),
     *(SumTree(branching) for branching in (2, 3, 5, 32)),
     SumTree(strategy="haar"),
-    *(HistogramQuery(bins) for bins in range(1, MOST_BINS + 1)),
+    *(HistogramQuery(bins) for bins in (1, 2, 5, MOST_BINS)),
     LabelCounts(),
 ]
 PROJECTIONS = [
@@ -184,7 +184,7 @@ class TestLinear:
 
 class TestAdaptive:
     # What was asked follows from the answers, so neighbors are compared at the same questions.
-    @pytest.mark.parametrize("steps", [1, 2, 5])
+    @pytest.mark.parametrize("steps", [1, 5])
     @pytest.mark.parametrize("guarded", [True, False])
     def test_quantiles_hide_the_worst_pair_exactly(self, steps, guarded):
         domain = Interval(0, 1, bins=8).for_curator()

@@ -1,7 +1,5 @@
 """Sums of releases state whose they are: different people, or the same, whose losses compose."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from fractions import Fraction

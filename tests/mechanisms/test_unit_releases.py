@@ -1,7 +1,5 @@
 """Several rows of one person: what a release of units hides, over all small tables."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations_with_replacement, permutations, product
 from pathlib import Path

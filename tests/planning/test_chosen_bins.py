@@ -1,7 +1,5 @@
 """The bins of an interval that has none: round widths that divide its range exactly."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +14,7 @@ from lapwing.planning.chosen_bins import recommended_bins, with_bins
 from lapwing.planning.release_defaults import release_bins
 from lapwing.privacy.promise import Promise
 
-STEADY = settings(deadline=None, max_examples=300, derandomize=True)
+STEADY = settings(deadline=None, max_examples=100, derandomize=True)
 
 DAY = 86_400
 

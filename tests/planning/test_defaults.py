@@ -1,7 +1,5 @@
 """The pairs: which decoder goes with which randomizer or mechanism, one by one."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Errors predicted before a release: against releases that are made, and against bands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -67,12 +65,10 @@ def unbiased_noise(mechanism, given, domain, *, releases=200):
     ("mechanism", "given"),
     [
         (PrefixSums(), MOVED),
-        (PrefixSums(smooth=50), MOVED),
         (PrefixSums(), HIDDEN),
         (PrefixSums(smooth=50), HIDDEN),
         (PrefixSums(), PURE),
         (SumTree(8), PURE),
-        (SumTree(4), HIDDEN),
         (SumTree(strategy="haar"), MOVED),
         (HistogramQuery(64), PURE),
     ],
@@ -106,12 +102,11 @@ def test_a_projection_has_the_noise_of_its_curve() -> None:
     assert expected.together is None  # its own error is on top
 
 
-@pytest.mark.parametrize("law", ["normal", "beta", "two bumps"])
-def test_noise_and_sampling_on_three_distributions(law: str) -> None:
+@pytest.mark.parametrize("law", [pytest.param("beta", marks=pytest.mark.soak), "two bumps"])
+def test_noise_and_sampling_on_two_distributions(law: str) -> None:
     expected = expected_error(WIDE, PEOPLE, mechanism=PrefixSums(), repeats=1, **MOVED)
     rng = np.random.default_rng(11)
     draw = {
-        "normal": lambda: rng.normal(0.5, 0.15, PEOPLE),
         "beta": lambda: rng.beta(2, 5, PEOPLE),
         "two bumps": lambda: np.where(
             rng.random(PEOPLE) < 0.4, rng.normal(0.25, 0.08, PEOPLE), rng.normal(0.7, 0.1, PEOPLE)
@@ -136,7 +131,13 @@ def test_noise_and_sampling_on_three_distributions(law: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism", [PrefixSums(), HistogramQuery(16), AdaptiveQuantiles(20)], ids=repr
+    "mechanism",
+    [
+        HistogramQuery(16),
+        AdaptiveQuantiles(20),
+        pytest.param(PrefixSums(), marks=pytest.mark.soak),
+    ],
+    ids=repr,
 )
 def test_the_answer_is_as_far_off_as_it_says(mechanism) -> None:
     expected = expected_error(DOMAIN, PEOPLE, mechanism=mechanism, repeats=40, **MOVED)
@@ -226,7 +227,7 @@ def test_errors_of_a_given_randomizer_are_simulated() -> None:
         DOMAIN, 20_000, randomizer=SquareWave(DOMAIN, 4), like=np.ones(64), repeats=3
     )
     assert set(even["wasserstein"].by_kind) == {"like"}
-    labels = Categories(30)
+    labels = Categories(6)
     found = expected_error(labels, 20_000, randomizer=RandomizedResponse(labels, 2))
     usual = expected_error(labels, 20_000, epsilon=2)
     assert usual["l1"].typical < 1.3 * found["l1"].typical

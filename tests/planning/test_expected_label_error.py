@@ -1,7 +1,5 @@
 """What is said before a release of labels is what its noise then does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Predicted errors fall: neither more people nor a larger epsilon may make them worse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression

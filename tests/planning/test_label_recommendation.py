@@ -1,7 +1,5 @@
 """The choice for labels: deviations, limits, and predicted errors against simulated reports."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -105,8 +103,7 @@ def test_predicted_errors_are_those_of_simulated_reports(name: str, size: int) -
     ("size", "epsilon"),
     [
         (4, 1),
-        (64, 4),
-        *(pytest.param(*one, marks=pytest.mark.soak) for one in [(64, 1), (150, 2)]),
+        *(pytest.param(*one, marks=pytest.mark.soak) for one in [(64, 4), (64, 1), (150, 2)]),
     ],
 )
 def test_the_choice_wins_when_simulated_or_ties(size: int, epsilon: float) -> None:
@@ -124,12 +121,12 @@ def test_the_choice_wins_when_simulated_or_ties(size: int, epsilon: float) -> No
     ("size", "epsilon", "error", "distance"),
     [
         (8, 1, 0.05, "l1"),
-        (8, 2, 1e-4, "mean_squared_error"),
+        pytest.param(8, 2, 1e-4, "mean_squared_error", marks=pytest.mark.soak),
         *(
             pytest.param(size, epsilon, error, "l1", marks=pytest.mark.soak)
             for size, epsilon, error in [(8, 3, 0.02), (100, 2, 0.1), (200, 2, 0.15)]
         ),
-        (400, 1, 0.02, "detectable_share"),
+        (50, 1, 0.02, "detectable_share"),
     ],
 )
 def test_so_many_people_reach_the_error(

@@ -1,7 +1,5 @@
 """Recommendations for pairs: what is chosen, and whether the predicted errors hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Parts chosen for a column: that they follow from it, and that the predicted errors are true."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

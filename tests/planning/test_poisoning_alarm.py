@@ -1,7 +1,5 @@
 """The alarm: silent for honest people whatever they hold, loud for copies of a report."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from lapwing.linear.operators.operator import dense
 from lapwing.planning import poisoning_alarm as alarms
 from lapwing.planning.poisoning_alarm import ALARM, check_poisoning
 from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.randomizer import Randomizer
 
 RANDOMIZERS = {
     "codes": lw.RandomizedResponse(lw.Categories(20), epsilon=1),
@@ -30,13 +29,13 @@ def shares(kind: str, size: int) -> np.ndarray:
     return np.random.default_rng(3).dirichlet(np.full(size, 0.1))
 
 
-def honest(randomizer: lw.Randomizer, kind: str, people: int, seed: int) -> CountTally:
+def honest(randomizer: Randomizer, kind: str, people: int, seed: int) -> CountTally:
     rng = np.random.default_rng(seed)
     held = rng.multinomial(people, shares(kind, randomizer.domain.size))
     return lw.simulate(randomizer, held, rng=rng)
 
 
-def with_copies(tally: CountTally, randomizer: lw.Randomizer, copies: int) -> CountTally:
+def with_copies(tally: CountTally, randomizer: Randomizer, copies: int) -> CountTally:
     """A tally with copies of one honest report on top."""
     held = np.eye(randomizer.domain.size, dtype=np.int64)[0]
     one = lw.simulate(randomizer, held, rng=5)
@@ -48,8 +47,7 @@ def with_copies(tally: CountTally, randomizer: lw.Randomizer, copies: int) -> Co
 
 
 @pytest.mark.parametrize("name", RANDOMIZERS)
-@pytest.mark.parametrize("kind", ["uniform", "spiky", "one symbol"])
-@pytest.mark.parametrize("people", [300, 100_000])
+@pytest.mark.parametrize(("kind", "people"), [("uniform", 100_000), ("one symbol", 300)])
 def test_honest_people_do_not_sound_it(name: str, kind: str, people: int) -> None:
     randomizer = RANDOMIZERS[name]
     assert not check_poisoning(randomizer, honest(randomizer, kind, people, 0)).sounds
@@ -91,7 +89,7 @@ def test_its_distance_is_the_smallest_of_all() -> None:
 def test_the_p_value_does_not_depend_on_how_far_the_fit_came(monkeypatch) -> None:
     """Above DENSE the fit is cruder; what is left is subtracted, so honest people stay honest."""
     monkeypatch.setattr(alarms, "DENSE", 1)
-    for kind in ("uniform", "spiky", "one symbol"):
+    for kind in ("uniform", "one symbol"):
         randomizer = RANDOMIZERS["mixture"]
         found = check_poisoning(randomizer, honest(randomizer, kind, 1_000_000, 7))
         assert not found.sounds

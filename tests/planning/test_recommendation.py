@@ -1,7 +1,5 @@
 """What is recommended, what it predicts, and what becomes of it when it is simulated."""
 
-from __future__ import annotations
-
 import copy
 import json
 import warnings
@@ -26,11 +24,11 @@ WIDE = lw.Interval(0, 100, bins=64, outside="clip")
 FRESH = 1000
 """The first member of the families that the table has not seen; it saw the first few."""
 
-REPEATS = 24
+REPEATS = 12
 TOLERANCE = 1.3
-"""Between a predicted and a simulated mean. The mean over 3 kinds of 24 repeats has a standard
-error of 5% (single errors vary by 40%), the table's cells together about 5%, interpolation a
-few: 30% is three to four of these together, while a table of half the errors is off by 100%."""
+"""Between a predicted and a simulated mean. The mean over 3 kinds of 12 repeats has a standard
+error of 7% (single errors vary by 40%), the table's cells together about 5%, interpolation a
+few: 30% is three of these together, while a table of half the errors is off by 100%."""
 
 
 def simulated(found: lw.planning.Recommendation, users: int, *, distance: str) -> float:
@@ -264,9 +262,7 @@ def test_where_errors_bend_there_is_a_node_between() -> None:
     assert 1.1 < sum(found[32**0.5].values()) / line < 1.6
 
 
-@pytest.mark.parametrize(
-    ("size", "epsilon", "users"), [(64, 1, 100_000), (24, 1.4, 30_000), (50, 3, 300_000)]
-)
+@pytest.mark.parametrize(("size", "epsilon", "users"), [(64, 1, 100_000), (24, 1.4, 30_000)])
 def test_fresh_columns_have_the_predicted_error(size: int, epsilon: float, users: int) -> None:
     found = lw.recommend(lw.Interval(0, 1, bins=size, outside="clip"), epsilon=epsilon, users=users)
     for distance in DISTANCES:
@@ -365,15 +361,6 @@ def test_a_column_of_ones_own_chooses_the_parts() -> None:
     )
     of = found.expected_error["wasserstein"]
     assert of.typical == pytest.approx(np.mean(errors["wasserstein"]["like"]))
-
-
-@pytest.mark.soak
-def test_people_needed_by_simulation() -> None:
-    # With 12 repeats the search ends in noise of a fifth; with 24 it finds the error.
-    narrow = lw.Interval(0, 100, bins=16)
-    found = lw.recommend(narrow, epsilon=2, error=0.004, refine=True, repeats=24)
-    assert found.expected_error["wasserstein"].typical == pytest.approx(0.004, rel=0.2)
-    assert enough(found, 0.004, distance="wasserstein")
 
 
 # reference columns

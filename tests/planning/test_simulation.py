@@ -3,8 +3,6 @@
 Means and covariances for every randomizer are compared in `contracts/test_randomizer_simulation`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

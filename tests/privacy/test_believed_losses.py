@@ -1,7 +1,5 @@
 """A loss beside a guarantee is charged only where it is that of the guarantee: every pair."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import fields, replace
 from fractions import Fraction
@@ -33,7 +31,7 @@ def test_a_loss_that_uses_up_the_delta_itself_is_not_believed() -> None:
 @pytest.mark.parametrize("kind", ["mu_squared", "rho"])
 def test_no_own_delta_makes_a_large_epsilon_believed(kind: str) -> None:
     budget = Ledger(guarantee(8, "1e-5"))
-    for exponent in (7, 9, 12, 30, 60, 95, 200, 299):
+    for exponent in (7, 12, 60, 200, 299):
         rest = Fraction(1, 10**exponent)
         for size in ("0.001", "0.5", "1.2875", "4"):
             loss = PrivacyLoss(**{kind: Fraction(size), "delta": MILLIONTH - rest})
@@ -56,16 +54,14 @@ def pairs() -> Any:
     """Guarantees and losses over exponents, alone, two kinds at once, and with an own delta."""
     epsilons = [Fraction(10) ** power for power in (-9, -3, 0, 1, 3, 9)]
     epsilons += [Fraction(24), Fraction("0.1234567890123456789012345678901234567890")]
-    deltas = [Fraction(0), Fraction(1, 2)] + [
-        Fraction(1, 10**n) for n in (6, 30, 95, 299, 305, 900)
-    ]
-    sizes = [Fraction(10) ** power for power in (-900, -300, -30, -9, -3, 0, 2, 9, 15)]
+    deltas = [Fraction(0), Fraction(1, 2)] + [Fraction(1, 10**n) for n in (6, 95, 299, 900)]
+    sizes = [Fraction(10) ** power for power in (-900, -30, -9, -3, 0, 2, 15)]
     for epsilon, delta, kind, size in product(epsilons, deltas, KINDS, sizes):
         yield epsilon, delta, PrivacyLoss(**{kind: size})
         if delta:
             yield epsilon, delta, PrivacyLoss(**{kind: size, "delta": delta * (1 - MILLIONTH**2)})
     for epsilon, delta in product(epsilons[2:4], deltas[:4]):
-        for first, second in product(sizes[3:7], sizes[3:7]):
+        for first, second in product(sizes[2:6], sizes[2:6]):
             yield epsilon, delta, PrivacyLoss(mu_squared=first, epsilon=second, delta=delta / 3)
             yield epsilon, delta, PrivacyLoss(mu_squared=first, rho=second, delta=delta / 3)
 

@@ -1,7 +1,5 @@
 """Whole numbers: what passes, what it becomes, and what the refusal says."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Exact epsilons, rational bounds of the exponential, and the promises made of them."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -25,7 +23,7 @@ from lapwing.privacy.exact_numbers import (
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from tests.rows import each
 
-STEADY = settings(deadline=None, max_examples=100, derandomize=True)
+STEADY = settings(deadline=None, max_examples=50, derandomize=True)
 
 epsilons = st.fractions(Fraction(1, 10**9), 24, max_denominator=10**12)
 

@@ -110,8 +110,7 @@ class TestCoins:
             )
         )
 
-    @pytest.mark.parametrize("k", [0, 1, 5, 12])
-    @pytest.mark.parametrize("x", [0.05, 0.5, 0.97])
+    @pytest.mark.parametrize(("k", "x"), [(0, 0.05), (1, 0.5), (5, 0.97), (12, 0.5)])
     def test_the_coin_of_a_step(self, k, x):
         words = iterate(seeded(22))
         digit = int(x * 2**64)

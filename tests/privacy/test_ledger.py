@@ -1,7 +1,5 @@
 """Ledgers: exact sums, refusals that change nothing, and documents."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import itertools
@@ -29,7 +27,7 @@ from lapwing.privacy.privacy_loss import PrivacyLoss
 from tests.damaged_documents import at_most
 from tests.mistaken import mistaken
 
-STEADY = settings(deadline=None, max_examples=60, derandomize=True)
+STEADY = settings(deadline=None, max_examples=40, derandomize=True)
 
 
 def promise(
@@ -255,15 +253,9 @@ PAYMENTS: dict[str, tuple[Guarantee, list[tuple[Guarantee, PrivacyLoss | None]],
         False,
     ),
     "gaussian": (promise(2, "1e-6", model="central"), [noisy("0.5", "1e-6")] * 3, False),
-    "smaller delta": (promise(1, "1e-6", model="central"), [noisy("0.2", "1e-9")], False),
     "pure, then gaussian": (
         promise(2, "1e-6", model="central"),
         [(promise("0.3", model="central"), None), noisy("0.4", "1e-7")],
-        False,
-    ),
-    "gaussian, then pure": (
-        promise(2, "1e-6", model="central"),
-        [noisy("0.4", "1e-7"), (promise("0.3", model="central"), None)],
         False,
     ),
     "composed numerically": (
@@ -305,7 +297,7 @@ def test_what_is_left_is_accepted_and_a_millionth_more_is_refused(name: str) -> 
     assert basic is not None and left.epsilon > basic.epsilon - MILLIONTH
 
 
-@pytest.mark.parametrize("tight", [False, True])
+@pytest.mark.parametrize("tight", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_nothing_that_is_left_grows_by_spending(tight: bool) -> None:
     """It followed the last payment: 0.63, pure, became 1.31 by two payments more."""
     ledger = Ledger(promise(2, "1e-6", model="central"), tight=tight)
@@ -313,14 +305,14 @@ def test_nothing_that_is_left_grows_by_spending(tight: bool) -> None:
     small = promise("0.1", "1e-8", model="central")
     paid = [noisy("0.8", "1e-6"), (tenth, None), noisy("0.1", "1e-6"), noisy("0.1", "1e-7")]
     lefts = [(ledger.largest_payment, ledger.largest_pure_payment)]
-    for guarantee, loss in [*paid, (small, None), (tenth, None)][: 3 if tight else None]:
+    for guarantee, loss in [*paid, (small, None), (tenth, None)][: 2 if tight else None]:
         ledger = ledger.spend("paid", guarantee, loss=loss)
         lefts.append((ledger.largest_payment, ledger.largest_pure_payment))
     for before, after in itertools.pairwise(lefts):
         for ours, theirs in zip(before, after, strict=True):
             assert ours is not None and theirs is not None
             assert theirs.epsilon <= ours.epsilon and theirs.delta <= ours.delta
-    assert sum(bool(largest and largest.delta) for largest, _ in lefts) >= 4
+    assert sum(bool(largest and largest.delta) for largest, _ in lefts) >= (3 if tight else 4)
     assert all(pure and pure.delta == 0 for _, pure in lefts)
 
 

@@ -3,8 +3,6 @@
 Every payment costs half of the budget, so two fit and a third one must be refused.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Numerical composition: against closed forms, `dp-accounting` itself, and what a ledger allows."""
 
-from __future__ import annotations
-
 import math
 import sys
 from fractions import Fraction

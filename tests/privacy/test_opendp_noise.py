@@ -1,7 +1,5 @@
 """The noise and its accounting beside OpenDP's, an independent implementation in Rust."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

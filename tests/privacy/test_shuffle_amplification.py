@@ -1,7 +1,5 @@
 """Shuffling: the bounds against exact enumeration, published numbers, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from fractions import Fraction

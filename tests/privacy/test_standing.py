@@ -1,7 +1,5 @@
 """What a seed drew says so wherever it is read, and no ledger pays for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bits in bulk: the bit-sliced comparison counted exhaustively, and counting against NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

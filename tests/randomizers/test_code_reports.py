@@ -1,7 +1,5 @@
 """Reports of one code and of bits: what is refused, by position, and that a batch is whole."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

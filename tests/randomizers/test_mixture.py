@@ -1,7 +1,5 @@
 """Mixtures by a public coin: shares that sum exactly, and a coin that knows no values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The compiled count of bits against plain NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

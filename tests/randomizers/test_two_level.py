@@ -3,8 +3,6 @@
 Privacy, reports, tallies and simulation are checked for every class in `tests/contracts`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Counts of people who are uniform in windows: the joint law, without drawing people."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +14,6 @@ from lapwing.randomizers.window_counts import (
 )
 from tests.false_alarms import (
     PAIR_REPEATS,
-    REPEATS,
     SIMULATED_REPEATS,
     accepts,
     moments_tail,
@@ -45,14 +42,10 @@ def _windows(starts: int, width: int, points: int) -> np.ndarray:
 
 CASES = [
     pytest.param(_line(5, 12), 8, 5, 12, id="line"),
-    pytest.param(_line(1, 6), 6, 1, 6, id="points"),
-    pytest.param(_line(7, 13), 5, 7, 13, id="odd sizes"),
-    pytest.param(_line(8, 16), 9, 8, 16, id="powers of two"),
     pytest.param(_line(3, 20), 8, 3, 20, id="a line with room behind"),
     pytest.param(_line(9, 9), 1, 9, 9, id="one window that is all"),
     pytest.param(_circle(3), 8, 3, 8, id="circle"),
     pytest.param(_circle(1), 5, 1, 5, id="points on a circle"),
-    pytest.param(_circle(6), 7, 6, 7, id="nearly round"),
     pytest.param(_circle(7), 7, 7, 7, id="all round"),
 ]
 
@@ -94,14 +87,14 @@ def test_a_wrong_split_is_found() -> None:
     covariance = np.diag(mean) - (table * people) @ table.T
     rng = np.random.default_rng(3)
     lopsided = []
-    for _ in range(REPEATS):
+    for _ in range(SIMULATED_REPEATS):
         drawn = spread_in_windows(people, width=5, points=12, rng=rng)
         moved = rng.binomial(drawn[4], 0.1)
         drawn[4] -= moved
         drawn[5] += moved
         lopsided.append(drawn)
     assert not accepts(moments_tail(np.array(lopsided, dtype=float), mean, covariance))
-    independent = rng.poisson(mean, size=(REPEATS, 12)).astype(float)
+    independent = rng.poisson(mean, size=(SIMULATED_REPEATS, 12)).astype(float)
     assert not accepts(moments_tail(independent, mean, covariance))
 
 

@@ -1,7 +1,5 @@
 """Which surveys a page in a browser can answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tallies of several surveys as one answer: nothing is lost, swapped or counted twice."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Intervals of labels in weeks decoded together: what they hold, and how wide they are."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -58,8 +56,10 @@ def test_intervals_of_own_people_hold_at_every_epsilon_and_are_no_wider(epsilon:
     assert together < 1.02 * alone
 
 
-@pytest.mark.parametrize("randomizer", RANDOMIZERS)
-@pytest.mark.parametrize("labels", [2, 30])
+@pytest.mark.parametrize(
+    ("randomizer", "labels"),
+    [*((each, 2) for each in RANDOMIZERS), *((each, 30) for each in RANDOMIZERS[::3])],
+)
 def test_no_randomizer_of_labels_fails_at_a_large_epsilon(randomizer: Any, labels: int) -> None:
     rng = np.random.default_rng(1)
     shares = rng.dirichlet(np.ones(labels))

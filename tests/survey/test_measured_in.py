@@ -1,7 +1,5 @@
 """The unit of measurement of numbers goes from the survey to tables, documents and pictures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

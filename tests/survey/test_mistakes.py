@@ -1,7 +1,5 @@
 """Mistakes that everybody makes once: each is told in a sentence, and nothing is spent on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

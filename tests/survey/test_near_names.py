@@ -1,7 +1,5 @@
 """A name that is nearly right is told which one is near, and a right one is enough."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

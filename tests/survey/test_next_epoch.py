@@ -1,7 +1,5 @@
 """The survey of the next epoch: what it keeps, what it takes from the answer, what it refuses."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Noisy counts of another library: read, decoded, added, compared and asked, and never trusted."""
 
-from __future__ import annotations
-
 import json
 import math
 import warnings

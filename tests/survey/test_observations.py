@@ -1,7 +1,5 @@
 """What is observed, what a decoder reads, and the channel between them: one way for all kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -66,7 +64,7 @@ def test_every_decoder_says_what_it_reads() -> None:
 @pytest.mark.parametrize(
     "hashing", [LinearHashing(LABELS, EPSILON), PrefixHashing(LABELS, EPSILON)]
 )
-def test_a_log_is_counted_for_a_decoder_of_counts(hashing: lw.Randomizer) -> None:
+def test_a_log_is_counted_for_a_decoder_of_counts(hashing: LinearHashing | PrefixHashing) -> None:
     survey = Survey("label", hashing)
     collected = survey.tally(survey.randomize([1] * 600 + [2] * 300, rng=seeded(1)))
     assert isinstance(collected, lw.tallies.TallyLog)

@@ -1,7 +1,5 @@
 """How many people notice a change: enough for a watch, and more for a smaller one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -70,10 +70,10 @@ def test_intervals_hold_the_people_in_the_data(asked, relation):
     for answer in drawn_answers(asked, relation, values):
         low, high = np.atleast_1d(answer.low)[0], np.atleast_1d(answer.high)[0]
         held += low <= truths[asked] <= high
-    assert held >= 178  # binomial of 200 draws and 0.95: below with probability 1e-4
+    assert held >= 86  # binomial of 100 draws and 0.95: below with probability 1e-4
 
 
-def drawn_answers(asked, relation, values, draws=200):
+def drawn_answers(asked, relation, values, draws=100):
     """Yield answers of many releases of the same counts."""
     promise = lw.privacy.Promise(relation, epsilon=1)
     domain = lw.Interval(0, 100, bins=200).for_curator()
@@ -89,7 +89,7 @@ def test_intervals_of_the_median_hold_it(relation):
     for answer in drawn_answers("quantile 0.5", relation, values):
         assert answer.low <= answer.value <= answer.high
         held += answer.low <= np.median(values) <= answer.high
-    assert held >= 178
+    assert held >= 86
 
 
 def test_segments_and_units_are_answered_one_by_one():
@@ -394,11 +394,11 @@ def test_linear_answers_are_combined_with_the_curve(relation):
     )
     counts = ExactCounts.of_values(VALUES, planned.draws.counted)
     widths, held = {}, {each: [] for each in asked}
-    for seed in range(20):
+    for seed in range(12):
         made = planned.publish(counts, rng=lw.seeded(seed))
+        curve = lw.survey.Publication(made.release.curve).distribution
         for each in asked:
             both = made.answer(each)
-            curve = lw.survey.Publication(made.release.curve).distribution
             ways = both, answer_released(made.release, each), curve.answer(each)
             for name, one in zip(("both", "direct", "curve"), ways, strict=True):
                 widths.setdefault((each, name), []).append(np.mean(one.high - one.low))
@@ -407,7 +407,7 @@ def test_linear_answers_are_combined_with_the_curve(relation):
     for each in asked:
         least = min(np.mean(widths[each, name]) for name in ("direct", "curve"))
         assert np.mean(widths[each, "both"]) < 0.95 * least
-        assert np.mean(held[each]) >= 0.8  # binomial of 20 and 0.95: below with probability 0.003
+        assert np.mean(held[each]) >= 0.75  # binomial of 12 and 0.95: below with probability 0.002
 
 
 def test_many_questions_with_a_delta_get_gaussian_noise_of_one_mu():

@@ -1,7 +1,5 @@
 """Weeks decoded together: what they gain, what changed, and what is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -402,15 +400,14 @@ def test_the_limit_counts_bins_not_the_symbols_outside() -> None:
         _check_size(lw.Interval(0, 1, bins=1025, outside="overflow"), 2)
 
 
-@pytest.mark.parametrize("smooth", [True, False])
-def test_weeks_that_say_more_than_the_walk_holds_are_decoded_alone(smooth: bool) -> None:
+def test_weeks_that_say_more_than_the_walk_holds_are_decoded_alone() -> None:
     """At epsilon 8, 256 bins had intervals 13 times as wide as alone, and half of them missed."""
     domain = lw.Interval(0, 1, bins=256, outside="clip")
     survey = lw.Survey("wait", lw.MultiscaleWave(domain, epsilon=8))
     place = (np.arange(256) + 0.5) / 256
     shares = np.exp(-((place - 0.4) ** 2) / 0.04) + 0.05
     weeks = pairs(counted([shares / shares.sum()] * 2), survey)
-    series = lw.decode_series(weeks, smooth=smooth)
+    series = lw.decode_series(weeks)
     for (_, tally), week in zip(weeks, series, strict=True):
         one, found = survey.decode(tally), week.distribution
         assert found is not None and np.array_equal(found.mass, one.mass)

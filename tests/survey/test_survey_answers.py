@@ -1,7 +1,5 @@
 """Segments and remembered answers: said in the survey, part of its fingerprint, and charged so."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

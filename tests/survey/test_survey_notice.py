@@ -1,7 +1,5 @@
 """What a survey says to people: outside the fingerprint, plain, short, and absent by default."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

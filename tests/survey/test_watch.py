@@ -1,7 +1,5 @@
 """A watch looks at a week at a time, says what changed, and is hard to confuse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -71,8 +71,9 @@ def judged() -> list[Judged]:
         if document is not None:
             paper = place(name).removeprefix(FOLDER).partition("/")[0]
             measured = document["measured"]
-            claims = script(name).claims(measured)
-            alone = on_stand_ins(script(name).claims, measured, claims)
+            judge = script(name).claims
+            claims = judge(measured)
+            alone = on_stand_ins(getattr(judge, "__wrapped__", judge), measured, claims)
             for claim in claims:
                 key = (claim.where, claim.reading)
                 few = (name, *key) in marked

@@ -1,7 +1,5 @@
 """Cells of many symbols: sums, how a mass is spread, and what the reports say about them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lapwing.decoders.empirical_bayes.coarse_model import Cells

@@ -1,7 +1,5 @@
 """The whole prior on cells: atoms at their share, none where none are, near that of all symbols."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -26,7 +24,9 @@ def _decoded(size: int, mass: np.ndarray, epsilon: float, seed: int) -> np.ndarr
     return SpectralPrior(band=False).decode(randomizer.channel, tally).mass
 
 
-@pytest.mark.parametrize(("size", "lacking"), [(1024, 0.05), (4096, 0.2)])
+@pytest.mark.parametrize(
+    ("size", "lacking"), [(1024, 0.05), pytest.param(4096, 0.2, marks=pytest.mark.soak)]
+)
 def test_the_heaviest_single_values_have_their_share(size: int, lacking: float) -> None:
     """Decoded with 192 waves alone they lacked six per cent of it at 1024 bins.
 
@@ -35,7 +35,7 @@ def test_the_heaviest_single_values_have_their_share(size: int, lacking: float) 
     places = (ATOMS * size).astype(np.int64)
     mass = 0.825 * _smooth(size)
     mass[places] += 0.035
-    found = np.mean([_decoded(size, mass, 2, seed)[places].sum() for seed in range(3)])
+    found = np.mean([_decoded(size, mass, 2, seed)[places].sum() for seed in range(2)])
     assert found / mass[places].sum() == pytest.approx(1, abs=lacking)
 
 

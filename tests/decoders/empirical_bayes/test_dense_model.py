@@ -1,7 +1,5 @@
 """Spikes of the whole prior: what stands out stays, what chance alone brings goes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The floor of a smooth density's steps: learned from the reports, for these steps alone."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The largest of many shares: what they keep, what that costs the others, who pays for the sum."""
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

@@ -3,8 +3,6 @@
 Draws are fixed by seeds. The limits of errors are twice what other seeds gave, or more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -334,7 +332,6 @@ KINDS = {
     "two values each": lw.Product(x=lw.Integers(0, 1), y=lw.Integers(0, 1)),
     "labels first": lw.Product(x=lw.Categories(6), y=lw.Integers(0, 19)),
     "labels last": lw.Product(x=lw.Integers(0, 19), y=lw.Categories(6)),
-    "a circle": lw.Product(x=lw.Interval(0, 24, bins=24, circular=True), y=lw.Integers(0, 9)),
     "an odd circle": lw.Product(x=lw.Integers(0, 9), y=lw.Interval(0, 7, bins=9, circular=True)),
     "axes of two sizes": lw.Product(x=lw.Integers(0, 8), y=lw.Integers(0, 49, outside="clip")),
 }
@@ -550,34 +547,11 @@ def test_without_noise_the_direct_estimates_are_those_of_the_people() -> None:
         assert table + 0.01 < true and abs(value - true) < 0.6 * (true - table)
 
 
-@pytest.mark.soak
-def test_intervals_of_the_dependence_hold_that_of_the_people() -> None:
-    domain, mass = square(16), ridge(16)
-    people = JointDistribution(domain, mass.ravel())
-    information, held, of_the_table, repeats = people.mutual_information(), [], [], 10
-    for seed in range(repeats):
-        joint = decoded(domain, mass, 2, people=20_000, band=True, seed=10 * seed).joint
-        drawn = replace(joint.uncertainty, direct={})
-        for kind in ("pearson", "spearman"):
-            true = people.correlation(kind)
-            for law, found in ((joint.uncertainty, held), (drawn, of_the_table)):
-                low, high = replace(joint, uncertainty=law).correlation_interval(kind)
-                found.append(low <= true <= high)
-                assert low <= joint.correlation(kind) <= high
-        low, high = joint.mutual_information_interval()
-        assert 0.1 * information < low < information < high
-        assert high == pytest.approx(np.log(16))
-        assert low <= joint.mutual_information()
-    assert np.mean(held) >= 0.85
-    # Draws about the smooth table miss what smoothing takes away.
-    assert np.mean(of_the_table) < 0.7
-
-
 def test_no_dependence_is_found_where_there_is_none() -> None:
     domain = square(16)
     mass = np.outer(ridge(16).sum(axis=1), ridge(16).sum(axis=0))
     ends = []
-    for seed in range(10):
+    for seed in range(5):
         joint = decoded(domain, mass, 2, people=20_000, band=True, seed=10 * seed).joint
         ends.append(joint.mutual_information_interval()[0])
     assert np.median(ends) == 0 and max(ends) < 0.02

@@ -1,7 +1,5 @@
 """Columns instead of matrices: each formula against the one with all symbols."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The learned mixture: its constrained maximum, posteriors against a slow script, small errors."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The normal posterior against its textbook formula, and its nearest distribution against a QP."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Functions of an axis, and variances by octaves of two frequencies that are learned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The last step of a decode: from a population to the people who reported."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Shares of few labels: Stein's risk, what moves with an estimate, and what is believed of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

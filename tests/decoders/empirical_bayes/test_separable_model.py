@@ -1,7 +1,5 @@
 """The likelihood of reports about pairs: slopes by differences, curvature by dense matrices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The prior of smooth logarithms: its tangent, its evidence, and when it gets weight."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The spectral prior: what it finds, what it refuses, and that its bands are honest."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -24,7 +22,6 @@ from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.symbols import missing_share
-from tests.decoders.band_choices import KINDS, TARGETS
 
 SIZE = 64
 DOMAIN = Interval(0, 1, bins=SIZE, outside="clip")
@@ -123,24 +120,6 @@ def test_its_bands_cover_and_narrow_ones_do_not(make: type, truth: np.ndarray) -
     assert pointwise > 0.9
     assert simultaneous > 0.85
     assert narrower < 0.85
-
-
-def test_the_band_survives_a_file_and_knows_its_targets() -> None:
-    randomizer = SquareWave(DOMAIN, 1)
-    tally = simulate(randomizer, _people(_spiky(), 50_000), rng=1)
-    result = SpectralPrior().decode(randomizer.channel, tally)
-    loaded = Distribution.from_json(result.to_json())
-    widths = {}
-    for kind in KINDS:
-        for target in TARGETS:
-            one = result.confidence_band(kind=kind, target=target)
-            two = loaded.confidence_band(kind=kind, target=target)
-            assert one is not None and two is not None
-            assert (one.kind, one.target) == (kind, target) == (two.kind, two.target)
-            assert np.array_equal(one.low, two.low) and np.array_equal(one.high, two.high)
-            widths[kind, target] = float((one.high - one.low).mean())
-    assert widths["simultaneous", "empirical"] > widths["pointwise", "empirical"]
-    assert widths["pointwise", "population"] > 0.95 * widths["pointwise", "empirical"]
 
 
 def test_atoms_and_a_missing_bin_are_estimated_apart() -> None:

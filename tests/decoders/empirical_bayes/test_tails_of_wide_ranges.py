@@ -1,7 +1,5 @@
 """Noise of hundreds of empty bins does not add up to people in the tails of a wide range."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """EM and EMS against the published algorithm, written out with a dense matrix."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

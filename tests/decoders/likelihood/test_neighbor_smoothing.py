@@ -1,7 +1,5 @@
 """Which symbols touch, and what one step of smoothing keeps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

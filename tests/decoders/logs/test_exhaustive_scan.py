@@ -1,7 +1,5 @@
 """Scanning all values in tiles, and scoring a list of candidates."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

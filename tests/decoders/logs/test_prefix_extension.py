@@ -1,7 +1,5 @@
 """From heavy prefixes to heavy values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

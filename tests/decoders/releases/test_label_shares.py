@@ -1,7 +1,5 @@
 """Shares of labels: coverage of their bands at once, the covariance, and the sparse estimate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

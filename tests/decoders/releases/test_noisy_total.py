@@ -1,7 +1,5 @@
 """Groups that have intervals only because the noise of their number is high."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

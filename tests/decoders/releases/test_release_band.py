@@ -62,12 +62,6 @@ def test_it_covers_what_it_says(bins, promise, missing):
     assert bins == 64 or covered(bare, heights, exact) < 0.945
 
 
-@pytest.mark.soak
-def test_it_covers_what_it_says_at_4096_bins():
-    result, heights, exact = law_and_truth(4096, PROMISES["public"], missing=5_000)
-    assert 0.947 <= covered(result._present_uncertainty, heights, exact) <= 0.953
-
-
 def test_real_releases_lie_in_it_as_often():
     """500 releases: a standard error is at most 0.6%, an alarm by chance is below 1e-3."""
     bins, inside = 256, []

@@ -116,7 +116,7 @@ def test_curves_of_counts_hold_where_noise_is_mostly_zero(neighbors: str) -> Non
     """Counts of all bins are what a table by segment has. With the tails of continuous noise
     .81 of these bands held."""
     inside = []
-    for seed in range(200):
+    for seed in range(100):
         release = LabelCounts().release(
             ExactCounts(DOMAIN, COUNTS),
             Promise(neighbors, epsilon="10" if neighbors == "replace-one" else "5"),

@@ -1,5 +1,7 @@
 """Step pursuit and cell counts: exact without noise, honest bands, refusals."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -22,12 +24,7 @@ from lapwing.protocol.release import Release
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
 from lapwing.results.symbols import missing_share
-from tests.false_alarms import (
-    BROKEN_BAND_DRAWS,
-    COVERAGE_DRAWS,
-    COVERAGE_WINDOW,
-    LEAST_SIMULTANEOUS,
-)
+from tests.false_alarms import COVERAGE_DRAWS, COVERAGE_WINDOW, LEAST_SIMULTANEOUS
 
 DOMAIN = Interval(0, 1, bins=24)
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -177,18 +174,26 @@ class TestCellCounts:
         assert np.isfinite(result.mass).all()
 
 
+DENSITY = np.diff(np.linspace(0, 1, 25) ** 2)
+
+
+@cache
+def decodes(mechanism, promise, draws):
+    """Return the counts of each draw, and what its release was decoded to."""
+    rng, found = np.random.default_rng(9), []
+    for seed in range(draws):
+        counts = np.append(rng.multinomial(3_000, DENSITY), 0)
+        made = mechanism.release(ExactCounts(DOMAIN, counts), promise, rng=seeded(seed))
+        found.append((counts, StepPursuit(smooth=False).decode(made.channel, made)))
+    return found
+
+
 def coverage(mechanism, promise, draws, *, kind, target, shrink=1.0):
     """Return the covered share of the bins with 0.02 < F < 0.98, and of whole curves."""
-    rng = np.random.default_rng(9)
-    density = np.diff(np.linspace(0, 1, 25) ** 2)
     inside, whole = [], []
-    for seed in range(draws):
-        counts = np.append(rng.multinomial(3_000, density), 0)
-        held = ExactCounts(DOMAIN, counts)
-        found = mechanism.release(held, promise, rng=seeded(seed))
-        result = StepPursuit(smooth=False).decode(found.channel, found)
+    for counts, result in decodes(mechanism, promise, draws):
         band = result.confidence_band(0.95, kind=kind, target=target)
-        truth = np.cumsum(density if target == "population" else counts[:24] / 3_000)
+        truth = np.cumsum(DENSITY if target == "population" else counts[:24] / 3_000)
         middle = (band.low + band.high) / 2
         low, high = middle + shrink * (band.low - middle), middle + shrink * (band.high - middle)
         covered = (low <= truth) & (truth <= high)
@@ -210,7 +215,7 @@ class TestBands:
         pointwise, _ = coverage(
             PrefixSums(),
             APPROXIMATE,
-            BROKEN_BAND_DRAWS,
+            COVERAGE_DRAWS,
             kind="pointwise",
             target=target,
             shrink=0.5,

@@ -1,7 +1,5 @@
 """Algorithm 1 as printed, against a script written line by line from the paper."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

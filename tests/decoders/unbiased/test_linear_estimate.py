@@ -1,7 +1,5 @@
 """The exact linear band: its algebra, its coverage, and that too narrow bands are caught."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,14 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.signed_decoder import SignedDecoder
 from lapwing import (
     Distribution,
     ExpectationMaximization,
-    Integers,
     Interval,
     LeastSquares,
-    RandomizedResponse,
     SquareWave,
     simulate,
 )
@@ -236,11 +231,6 @@ QUICK = {
         LeastSquares(),
         "population",
     ),
-    "response, unbiased": (
-        RandomizedResponse(THIRTY_TWO, 2),
-        SignedDecoder(LeastSquares()),
-        "empirical",
-    ),
 }
 
 
@@ -300,33 +290,6 @@ def test_a_bootstrap_around_a_smoothed_curve_is_caught() -> None:
             )
 
     pointwise, simultaneous = coverage(
-        randomizer, bare, draws=BROKEN_BAND_DRAWS // 3, change=Resampled, target="population"
+        randomizer, bare, draws=BROKEN_BAND_DRAWS // 8, change=Resampled, target="population"
     )
     assert pointwise < COVERAGE_WINDOW[0] - 0.1 and simultaneous < LEAST_SIMULTANEOUS - 0.3
-
-
-SIXTY_FOUR = Interval(0, 1, bins=64, outside="clip")
-SOAK = {
-    "wave .5": (SquareWave(SIXTY_FOUR, 0.5), EMS),
-    "wave 1": (SquareWave(SIXTY_FOUR, 1), EMS),
-    "wave 2": (SquareWave(SIXTY_FOUR, 2), EMS),
-    "wave 4": (SquareWave(SIXTY_FOUR, 4), ExpectationMaximization()),
-    "wave, least squares": (SquareWave(SIXTY_FOUR, 2), LeastSquares()),
-    "circle": (SquareWave(Interval(0, 1, bins=64, circular=True), 2), EMS),
-    "fine grid": (SquareWave(SIXTY_FOUR, 2, grid=256), EMS),
-    "integers": (SquareWave(Integers(17, 90, outside="clip"), 2), EMS),
-    "missing": (SquareWave(Interval(0, 1, bins=64, missing="bin", outside="clip"), 2), EMS),
-    "bits": (OptimizedUnaryEncoding(SIXTY_FOUR, 1), LeastSquares()),
-    "response": (RandomizedResponse(SIXTY_FOUR, 4), ExpectationMaximization()),
-}
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("target", ["empirical", "population"])
-@pytest.mark.parametrize(("randomizer", "decoder"), SOAK.values(), ids=SOAK.keys())
-def test_coverage_of_everything(randomizer: Any, decoder: Any, target: str) -> None:
-    pointwise, simultaneous = coverage(
-        randomizer, decoder, draws=2 * COVERAGE_DRAWS, target=target, people=50_000
-    )
-    assert COVERAGE_WINDOW[0] <= pointwise <= COVERAGE_WINDOW[1]
-    assert simultaneous >= LEAST_SIMULTANEOUS

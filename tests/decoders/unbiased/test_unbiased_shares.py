@@ -1,7 +1,5 @@
 """Unbiased shares: exact without noise, with the variances they state."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +11,7 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate, unbiased_
 from lapwing.errors import MismatchError, UnsupportedChannelError
 from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.protocol import Channel
-from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing
 from lapwing.testing.decoder_contract import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS
@@ -23,10 +21,8 @@ SIZE = 12
 
 RANDOMIZERS: dict[str, Any] = {
     "response": lambda epsilon: RandomizedResponse(Categories(SIZE), epsilon),
-    "symmetric bits": lambda epsilon: UnaryEncoding(Categories(SIZE), epsilon),
     "optimized bits": lambda epsilon: OptimizedUnaryEncoding(Categories(SIZE), epsilon),
     "subsets": lambda epsilon: SubsetSelection(Categories(SIZE), epsilon),
-    "Hadamard, one block": lambda epsilon: HadamardResponse(Categories(SIZE), epsilon, blocks=1),
     "Hadamard, blocks": lambda epsilon: HadamardResponse(Categories(SIZE), epsilon, blocks=4),
 }
 

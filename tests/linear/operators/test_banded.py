@@ -1,7 +1,5 @@
 """The sliding window and the sliding box against their definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad

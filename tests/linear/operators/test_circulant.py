@@ -1,7 +1,5 @@
 """Circular convolution, and that every pure protocol is one (convolution paper, theorem 1)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

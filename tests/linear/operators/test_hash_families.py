@@ -1,7 +1,5 @@
 """The two families of hashes: what makes supports by chance as frequent as they should be."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every compiled loop of hashed reports beside its NumPy reference."""
 
-from __future__ import annotations
-
 import functools
 import operator
 

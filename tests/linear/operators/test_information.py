@@ -1,7 +1,5 @@
 """The information of weighted counts is the matrix it stands for, on and near its diagonal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

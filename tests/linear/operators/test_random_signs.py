@@ -1,7 +1,5 @@
 """Random columns from a public seed: on demand, fair, and as coherent as a dense matrix says."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bins on a finer grid, and operators on top of each other."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Kronecker products of two 0/1 matrices, and blocks of a table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sliding windows, compiled, against plain NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Running sums are NumPy's, bit for bit, and Gram matrices are products."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

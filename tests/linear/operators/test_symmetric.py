@@ -1,7 +1,5 @@
 """One value on the diagonal, another elsewhere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

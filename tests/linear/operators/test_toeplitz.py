@@ -1,7 +1,5 @@
 """The sliding table against its dense matrix and against the sliding window."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

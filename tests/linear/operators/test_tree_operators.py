@@ -1,7 +1,5 @@
 """Sums over trees, the nearest tree, the Haar system, Hadamard transforms and Norm-Sub."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Adaptive trees: every level, the threshold, averages by variance, real reports, refusals."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Hybrid grids: exact without noise, consistency by least squares, the paper's sizes, refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

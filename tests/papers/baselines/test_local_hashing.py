@@ -1,7 +1,5 @@
 """Local hashing, with a fresh seed each and with a pool."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The papers' three normalizations, against textbook loops and vectors worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

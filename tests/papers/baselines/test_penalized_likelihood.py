@@ -1,7 +1,5 @@
 """The penalized likelihood against SciPy's general optimizer."""
 
-from __future__ import annotations
-
 import math
 import warnings
 
@@ -45,7 +43,7 @@ CHANNELS = {
 
 
 @pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
-@pytest.mark.parametrize("roughness", [0.5, 20.0, 1000.0])
+@pytest.mark.parametrize("roughness", [0.5, 1000.0])
 def test_the_maximum_is_that_of_a_general_optimizer(channel: Channel, roughness: float) -> None:
     size = channel.domain.size
     tally = sampled(channel, truth(size), people=5000, seed=1)
@@ -72,7 +70,7 @@ def test_the_objective_never_falls() -> None:
     channel = CHANNELS["wave"]
     tally = sampled(channel, truth(10), people=5000, seed=2)
     previous = -math.inf
-    for limit in range(3, 90, 3):
+    for limit in range(3, 90, 9):
         decoder = PenalizedLikelihood(roughness=5.0, tolerance=1e-12, limit=limit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

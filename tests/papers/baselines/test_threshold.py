@@ -1,7 +1,5 @@
 """The significance threshold: its level, how often it is wrong, and what becomes of the rest."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mean and variance in two rounds: unbiased up to the error of the mean that was sent back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

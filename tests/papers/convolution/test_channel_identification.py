@@ -1,7 +1,5 @@
 """What reports give away about their randomizer: the two blind ways of the convolution paper."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The smoothing baselines: scipy's Gaussian filter, (1, 2, 1) / 4, and what happens at the ends."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d

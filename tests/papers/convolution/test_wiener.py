@@ -3,8 +3,6 @@
 Fang et al. 2023 (the convolution framework), sections IV and V.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -167,7 +165,7 @@ def test_decoders_only_shrink_frequencies(name: str, method: Method) -> None:
     assert ratio.real.min() > -1e-9 and ratio.real.max() < 1 + 1e-9
 
 
-@each
+@pytest.mark.parametrize("name", ["response", "optimized bits", "square wave on a circle"])
 @pytest.mark.parametrize("method", ["iterative", "iterative-from-reports"])
 def test_many_iterations_end_at_the_fixed_point(name: str, method: Method) -> None:
     """P_f tends to max(|G|^2 - Pn, 0) / |H|^2, so F to max(1 - Pn / |G|^2, 0) G / H."""

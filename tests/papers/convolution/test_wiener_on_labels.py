@@ -1,7 +1,5 @@
 """Wiener filters on labels: what the paper says of heavy tails, and its remedy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

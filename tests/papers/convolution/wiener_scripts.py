@@ -3,8 +3,6 @@
 Fang et al. 2023, sections IV and V: complex transforms of all frequencies, one line per line.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +14,7 @@ from lapwing.papers.convolution.wiener import Wiener
 from lapwing.papers.square_wave.general_wave import GeneralWave
 from lapwing.protocol import Channel
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection
 from lapwing.tallies import CountTally
 from tests.signed_decoder import signed_estimate
@@ -28,7 +26,6 @@ LINE = Interval(0, 1, bins=SIZE, outside="clip")
 PURE: dict[str, Randomizer] = {
     "response": RandomizedResponse(LINE, 3),
     "optimized bits": OptimizedUnaryEncoding(LINE, 3),
-    "symmetric bits": UnaryEncoding(LINE, 3),
     "subsets": SubsetSelection(LINE, 3),
 }
 CIRCULAR: dict[str, Randomizer] = {

@@ -1,7 +1,5 @@
 """Waves of any shape: the promise by enumeration, the law, and the separation of the paper."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

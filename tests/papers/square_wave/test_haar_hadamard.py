@@ -1,7 +1,5 @@
 """Haar levels in Hadamard bits: exact law, joint law of a population, unbiased coefficients."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

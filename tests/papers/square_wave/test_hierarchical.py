@@ -1,7 +1,5 @@
 """The hierarchy: its tree for any size, the oracle of each level, its exact law and its reports."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import pairwise

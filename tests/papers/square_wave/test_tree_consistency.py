@@ -1,7 +1,5 @@
 """Tree consistency: dense least squares, a quadratic program, unbiased ranges, hard tallies."""
 
-from __future__ import annotations
-
 import math
 import warnings
 
@@ -280,15 +278,21 @@ def two_atoms(size: int, people: int) -> np.ndarray:
     return np.random.default_rng(11).multinomial(people, law)
 
 
-@pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize(
-    ("size", "epsilon", "people"),
-    [(366, 0.5, 48_895), (366, 0.5, 40), (1024, 0.01, 200), (64, 1e-9, 100), (64, 20, 100)],
+    ("size", "epsilon", "people", "weighted"),
+    [
+        (366, 0.5, 48_895, True),
+        (366, 0.5, 40, False),
+        (1024, 0.01, 200, True),
+        (64, 1e-9, 100, False),
+        (64, 1e-9, 100, True),
+        (64, 20, 100, True),
+    ],
 )
 def test_no_estimates_are_too_wild(size: int, epsilon: float, people: int, weighted: bool) -> None:
     randomizer = hierarchy(size, 4, epsilon)
     column = two_atoms(size, people)
-    for seed in range(3):
+    for seed in range(2):
         tally = simulate(randomizer, column, rng=seed)
         target = tree_estimate(randomizer.channel, tally)
         assert np.isfinite(target.share).all() and np.isfinite(target.variance).all()

@@ -1,7 +1,5 @@
 """The law of signed subsets against enumeration, real reports and numerical derivatives."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

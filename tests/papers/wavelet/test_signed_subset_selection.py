@@ -1,7 +1,5 @@
 """Signed subset selection against the paper's formulas, enumeration and a rejection sampler."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -64,7 +62,7 @@ def test_every_set_has_the_law_of_equation_45(d: int, m: int) -> None:
 
 
 @pytest.mark.parametrize(("d", "m"), SMALL)
-@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
+@pytest.mark.parametrize("epsilon", [0.1, 5])
 def test_worst_ratio_is_exact_and_one_more_unit_breaks_it(d: int, m: int, epsilon: float) -> None:
     randomizer = signed(d, epsilon, m)
     certificate = randomizer.certificate()

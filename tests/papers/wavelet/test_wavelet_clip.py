@@ -1,7 +1,5 @@
 """The wavelet's decoder: exact expansion, unbiased coefficients, the clip and its printed form."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -119,8 +117,7 @@ def test_a_noiseless_tally_gives_the_truth(epsilon: float, mass_sums: bool) -> N
     ("epsilon", "mass_sums"),
     [
         (1, False),
-        (3, True),
-        *(pytest.param(*one, marks=pytest.mark.soak) for one in ((1, True), (3, False))),
+        *(pytest.param(*one, marks=pytest.mark.soak) for one in ((1, True), (3, False), (3, True))),
     ],
 )
 def test_coefficients_are_unbiased(epsilon: float, mass_sums: bool) -> None:
@@ -165,7 +162,7 @@ def test_clipped_masses_are_never_negative() -> None:
     rng = np.random.default_rng(9)
     domain = Interval(0, 1, bins=32, outside="clip")
     wavelets = [Wavelet(domain, epsilon, levels=5) for epsilon in (0.1, 1, 2, 6)]
-    for trial in range(1000):
+    for trial in range(300):
         wavelet = wavelets[trial % 4]
         people = rng.multinomial(int(rng.integers(1, 3000)), rng.dirichlet(np.full(32, 0.05)))
         tally = simulate(wavelet, people, rng=rng)
@@ -257,7 +254,7 @@ def test_the_band_covers() -> None:
     cdf = np.cumsum(people) / people.sum()
     inner = (cdf > 0.02) & (cdf < 0.98)
     covered = []
-    for seed in range(200):
+    for seed in range(100):
         answer = WaveletClip().decode(wavelet.channel, simulate(wavelet, people, rng=seed))
         band = answer.confidence_band(0.95)
         assert band is not None

@@ -1,7 +1,5 @@
 """The keystream bit by bit, and draws whose exactness is counted, not sampled, where possible."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import threading

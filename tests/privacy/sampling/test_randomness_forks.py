@@ -1,7 +1,5 @@
 """No words twice: after a fork, by a copy, and when a draw is interrupted half way."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """Affine subset selection, as the contract suites run over it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lapwing.randomizers import AffineSubsetSelection

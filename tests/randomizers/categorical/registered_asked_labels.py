@@ -1,7 +1,5 @@
 """Asked labels, as the contract suites run over them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lapwing.randomizers import AskedLabels

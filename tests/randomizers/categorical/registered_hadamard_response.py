@@ -1,7 +1,5 @@
 """Hadamard response, as the contract suites run over them."""
 
-from __future__ import annotations
-
 from lapwing.randomizers import HadamardResponse
 from tests.contracts.randomizer_rows import ALL, CODES, RandomizerRow
 

@@ -1,7 +1,5 @@
 """Generalized randomized response, as the contract suites run over them."""
 
-from __future__ import annotations
-
 from lapwing import RandomizedResponse
 from tests.contracts.randomizer_rows import ALL, CODES, RandomizerRow
 

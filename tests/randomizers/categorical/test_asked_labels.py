@@ -1,7 +1,5 @@
 """Asked labels: what they refuse, and the exact distribution of the errors of what is decoded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Privacy, reports, tallies and simulation of the exactly private forms are checke
 `tests/contracts`; here are the paper's own forms, the matrices and the bad input.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Hadamard response: its blocks, its exact draw, its fast estimate with exact variances."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -124,7 +122,7 @@ def _estimates(response: HadamardResponse, people: np.ndarray) -> tuple[np.ndarr
     return np.array(drawn), law
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 4])
+@pytest.mark.parametrize("blocks", [1, 4])
 def test_estimate_is_unbiased_with_exact_variances(blocks: int) -> None:
     response = HadamardResponse(Categories(7), 1.5, blocks=blocks)
     people = np.array([900, 0, 30, 400, 100, 250, 20])

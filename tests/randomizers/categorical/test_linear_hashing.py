@@ -1,7 +1,5 @@
 """Linear hashing: its block, its transform, its exact law of supports."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Cells with edges of their own: what is legal, what is exact, and what a decoder makes of it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

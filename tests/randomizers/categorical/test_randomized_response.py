@@ -1,7 +1,5 @@
 """Generalized randomized response: the textbook table."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -3,8 +3,6 @@
 The law of one report is checked in `tests/contracts`.
 """
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Subset selection: the size of the sets, and that they are uniform whatever they start from."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """Unary encoding: its thresholds, its bits, and reports of many bytes."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -46,17 +44,6 @@ def test_optimized_threshold_is_the_smallest(epsilon: str) -> None:
     with mpmath.workdps(60):
         e = mpmath.exp(mpmath.mpf(Fraction(epsilon).numerator) / Fraction(epsilon).denominator)
         assert abs(other - WORD / (e + 1)) <= 1
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 1, 4])
-def test_textbook_probabilities(epsilon: float) -> None:
-    operator = UnaryEncoding(Categories(4), epsilon).channel.blocks[0].operator
-    p = math.exp(epsilon / 2) / (math.exp(epsilon / 2) + 1)
-    assert operator.diagonal == pytest.approx(p, rel=1e-14)
-    assert operator.off_diagonal == pytest.approx(1 - p, rel=1e-14)
-    operator = OptimizedUnaryEncoding(Categories(4), epsilon).channel.blocks[0].operator
-    assert operator.diagonal == 0.5
-    assert operator.off_diagonal == pytest.approx(1 / (math.exp(epsilon) + 1), rel=1e-14)
 
 
 @both

@@ -1,7 +1,5 @@
 """Thresholds of near sets of different sizes, against the definitions in fractions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

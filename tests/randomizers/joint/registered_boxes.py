@@ -1,7 +1,5 @@
 """The randomizers of pairs, as the contract suites run over them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lapwing.randomizers import BoxWave, MultiscaleBoxes

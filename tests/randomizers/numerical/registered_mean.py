@@ -1,7 +1,5 @@
 """Reports of which a mean is made, as the contract suites run over them."""
 
-from __future__ import annotations
-
 from lapwing.randomizers import Piecewise
 from tests.contracts.randomizer_rows import CODES, RandomizerRow
 

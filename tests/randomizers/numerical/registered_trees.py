@@ -1,7 +1,5 @@
 """Trees, wavelets and what they are made of, as the contract suites run over them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lapwing.papers.square_wave import HaarHadamard, Hierarchical

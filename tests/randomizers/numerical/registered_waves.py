@@ -1,7 +1,5 @@
 """The waves, as the contract suites run over them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lapwing import MultiscaleWave, SquareWave

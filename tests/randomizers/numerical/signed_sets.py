@@ -1,7 +1,5 @@
 """Signed subset selection by hand: its reports read, its sets listed, its law enumerated."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Binning at 8, 16, 32 and 64: the better oracle, Norm-Sub, a CDF that is linear in a bin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

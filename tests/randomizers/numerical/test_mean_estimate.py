@@ -1,7 +1,5 @@
 """Stochastic rounding and the piecewise mechanism: the promise, no bias, the papers' variances."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from dataclasses import replace
@@ -49,6 +47,9 @@ ELEVEN = Integers(0, 10)
 BINS = Interval(-3, 8, bins=11)
 
 kinds = pytest.mark.parametrize("kind", KINDS)
+alone = pytest.mark.parametrize("kind", [StochasticRounding])
+"""The piecewise mechanism stands in the contract suites."""
+
 epsilons = pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2, 4, 8, 24])
 
 
@@ -79,7 +80,7 @@ def _points(domain: Any) -> np.ndarray:
 # The promise.
 
 
-@kinds
+@alone
 @epsilons
 def test_ratio_by_enumeration_is_the_certificates(kind: Any, epsilon: float) -> None:
     for domain in (ELEVEN, BINS, Integers(0, 1)):
@@ -97,7 +98,7 @@ def test_ratio_by_enumeration_is_the_certificates(kind: Any, epsilon: float) -> 
         np.testing.assert_allclose(dense(randomizer.channel.blocks[0].operator), table, atol=1e-15)
 
 
-@kinds
+@alone
 def test_a_threshold_one_higher_fails(kind: Any) -> None:
     for epsilon in (0.1, 1, 4):
         loose = kind(ELEVEN, epsilon)
@@ -222,7 +223,7 @@ def test_deviation_covers(kind: Any) -> None:
 # Reports.
 
 
-@kinds
+@alone
 def test_reports_have_the_exact_law_and_another_epsilon_is_told_apart(kind: Any) -> None:
     randomizer, other = kind(ELEVEN, 2), replace(kind(ELEVEN, 2), epsilon=Fraction(19, 10))
     for point in (0, 3, 10):
@@ -240,7 +241,7 @@ def test_reports_have_the_exact_law_and_another_epsilon_is_told_apart(kind: Any)
     )
 
 
-@kinds
+@alone
 def test_simulation_has_the_joint_law_of_people(kind: Any) -> None:
     randomizer = kind(ELEVEN, 3)
     people = np.random.default_rng(0).multinomial(PEOPLE, np.ones(11) / 11)
@@ -273,7 +274,7 @@ def test_stochastic_rounding_cannot_be_decoded_to_a_distribution() -> None:
         unbiased(rounding.channel, tally)
 
 
-@kinds
+@alone
 def test_documents_and_pickles(kind: Any) -> None:
     randomizer = kind(BINS, "0.7")
     simulate(randomizer, np.full(11, 5), rng=1)

@@ -1,7 +1,5 @@
 """The ladder of waves: its table, what it does between the rows, and how it fits a domain."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The square wave: its width, its near sets, its grid, and what it tends to."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any
