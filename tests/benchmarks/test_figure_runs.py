@@ -14,10 +14,6 @@ from benchmarks.accuracy.papers.square_wave import square_wave_choices
 from benchmarks.accuracy.papers.wavelet import signed_sets
 
 
-def figure(mean: float, error: float = 0.0) -> dict[str, float]:
-    return {"mean": mean, "standard_error": error}
-
-
 class TestLaws:
     @pytest.mark.parametrize("population", [figure_columns.beta52(), figure_columns.blocks(4)])
     def test_a_law_of_fewer_bins_is_that_of_more_added_up(self, population):
@@ -113,8 +109,3 @@ def test_significance_thresholds_with_and_without_the_division(oracle, stated, p
     ]
     assert found == pytest.approx([stated, plain], abs=1)
     assert convolution_columns.PRINTED[oracle] == plain
-
-
-def test_the_best_is_the_least_of_those_that_are_judged():
-    row = {"a": {"w1": figure(2)}, "b": {"w1": figure(1)}, "c": {"mean": figure(0)}}
-    assert figure_runs.best(row, "w1") == "b"
