@@ -26,7 +26,7 @@ import pytest
 from scipy import stats
 
 import lapwing.mechanisms
-from lapwing.linear.arrays import Memoized
+from lapwing.linear.memoized import Memoized
 from tests.papers.functional_approximation.test_matching_pursuit_law import log_chosen
 
 WORDS_OF_AN_IDENTIFIER = 2

@@ -12,7 +12,7 @@ from threading import Barrier
 
 import pytest
 
-from lapwing.linear.arrays import Memoized, cached_property, memoized
+from lapwing.linear.memoized import Memoized, cached_property, memoized
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def test_of_two_results_that_threads_compute_at_once_both_get_one() -> None:
 def test_a_child_forked_in_the_middle_of_a_look_goes_on() -> None:
     program = """
 import os, sys
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 
 @memoized(most=2)
 def twice(number):

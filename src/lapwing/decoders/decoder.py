@@ -16,7 +16,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csc_matrix
 
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning, kind_of
-from lapwing.linear.arrays import Vector, memoized, one_thread
+from lapwing.linear.arrays import Vector, one_thread
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CellSums
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.additive_noise import AdditiveNoise

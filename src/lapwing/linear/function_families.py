@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector, cached_property
+from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.whole_columns import most_moved_pair, ranges, whole
 
 VALUE_LIMIT = 1e100

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lapwing.declared import From
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT, SquareRootSums, coefficients
 from lapwing.mechanisms.linear_mechanism import check_part, part_of
 from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy

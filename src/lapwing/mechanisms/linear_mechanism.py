@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, PrivacyError
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import BlockDiagonal, Operator, as_operator
 from lapwing.linear.whole_columns import LARGEST_ENTRY
 from lapwing.privacy.guarantee import Neighbors

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from lapwing.declared import From
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Matrix, Vector, Whole, memoized
+from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.function_families import legendre_tails
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT, BlendedSums, SquareRootSums, coefficients
 from lapwing.mechanisms.linear_mechanism import LinearMechanism, SegmentedStrategy, check_curve
 from lapwing.privacy.guarantee import Neighbors

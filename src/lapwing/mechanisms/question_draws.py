@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
-from lapwing.linear.arrays import cached_property, memoized
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.privacy.exact_numbers import exact_number, exponential_bounds
 from lapwing.privacy.guarantee import weakest_standing
 from lapwing.privacy.integer_noise import Noise

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import From
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CellSums, NestedSums
 from lapwing.linear.whole_columns import most_moved, whole
 from lapwing.mechanisms.linear_mechanism import MOST_BINS, LinearMechanism, check_curve

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError, PrivacyWarning
-from lapwing.linear.arrays import Vector, as_numbers, cached_property
+from lapwing.linear.arrays import Vector, as_numbers
+from lapwing.linear.memoized import cached_property
 from lapwing.planning.chosen_bins import (
     BINS_FOR_ATOMS,
     EPSILON_FOR_ATOMS,

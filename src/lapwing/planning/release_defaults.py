@@ -24,7 +24,8 @@ from lapwing.decoders.releases.label_shares import LabelShares
 from lapwing.decoders.releases.prefix_estimate import CellCounts
 from lapwing.decoders.releases.segment_curves import has_many_bins
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
-from lapwing.linear.arrays import Matrix, Vector, memoized, read_only
+from lapwing.linear.arrays import Matrix, Vector, read_only
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import UNIT
 from lapwing.mechanisms.histogram_query import CellStrategy, HistogramQuery
 from lapwing.mechanisms.label_counts import LabelCounts

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from lapwing.declared import From, Read, checked, requirement
 from lapwing.errors import ArgumentError, LapwingError, PrivacyError, kind_of
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 
 ExactNumber = int | float | str | Decimal | Fraction
 """What an epsilon may be written as. A float means its shortest decimal form, not its bits."""

@@ -13,7 +13,7 @@ import math
 from fractions import Fraction
 
 from lapwing.errors import PrivacyError
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 
 SIGNIFICANT_BITS = 32
 """Of a noise scale. Rounding it up costs at most 2^-31 of it, and lets samplers work in words."""

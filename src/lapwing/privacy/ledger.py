@@ -29,7 +29,7 @@ from lapwing.errors import (
     PrivacyError,
 )
 from lapwing.facts import html_of
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger_entry import (

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Guarantee, Standing, standing_text
 from lapwing.privacy.privacy_loss import PrivacyLoss

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from lapwing.errors import MissingExtraError, PrivacyError
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 from lapwing.privacy.exact_numbers import exact_number, exponential_bounds
 from lapwing.privacy.gaussian_dp import delta_above, delta_exceeds, epsilon_above
 from lapwing.stored_fields import Exact, FromFields

@@ -22,7 +22,7 @@ from lapwing.errors import (
     PrivacyError,
     kind_of,
 )
-from lapwing.linear.arrays import cached_property, memoized
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.privacy.guarantee import Guarantee, People, Standing, weakest_standing
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss

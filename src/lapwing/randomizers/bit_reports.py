@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, half_words_below, scalar_below
 from lapwing.protocol.randomizer import Fault, Fill, fault_of, fill_reports, refuse
 

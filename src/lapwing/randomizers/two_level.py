@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import DomainError, PrivacyError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.privacy.promise import Promise

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Values, Vector, cached_property, short_repr
+from lapwing.linear.arrays import Values, Vector, short_repr
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.ranges import Places, Span, check_range, held_values, to_points
 from lapwing.results.directions import (

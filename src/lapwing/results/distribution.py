@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.declared import Whole
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Values, as_numbers, cached_property
+from lapwing.linear.arrays import Values, as_numbers
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of

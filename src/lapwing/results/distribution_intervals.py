@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError, LimitedWarning, callers_level
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, bins_of
 from lapwing.protocol.domains.ranges import (

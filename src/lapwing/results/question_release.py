@@ -21,7 +21,7 @@ from lapwing.errors import (
     PrivacyError,
     kind_of,
 )
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.guarantee import Guarantee, Standing, weakest_standing
 from lapwing.privacy.integer_noise import Noise, calibrated

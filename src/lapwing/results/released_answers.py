@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector, memoized
+from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import memoized
 from lapwing.privacy.integer_noise import Noise
 from lapwing.protocol.domains.ranges import held_values, to_values
 from lapwing.protocol.domains.segmented import Segmented, segment_text

@@ -17,7 +17,7 @@ from lapwing.declared import Whole
 from lapwing.docstrings import inherits
 from lapwing.documents import Stored
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain, one_for_each_symbol

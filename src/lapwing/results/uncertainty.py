@@ -25,16 +25,9 @@ from lapwing.declared import Between, excludes, requirement
 from lapwing.docstrings import inherits
 from lapwing.documents import require
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.linear.arrays import (
-    Matrix,
-    Vector,
-    cached_property,
-    memoized,
-    one_thread,
-    running_sums,
-    short_repr,
-)
+from lapwing.linear.arrays import Matrix, Vector, one_thread, running_sums, short_repr
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.results.rounding import exact_text
 from lapwing.results.spread_law import SHORT, Spread, SpreadLaw, decoded, encoded, factor_kind
 

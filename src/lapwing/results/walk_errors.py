@@ -16,8 +16,9 @@ import numpy as np
 
 from lapwing.declared import AtLeastOne, Declared, From
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Matrix, Vector, cached_property, short_repr
+from lapwing.linear.arrays import Matrix, Vector, short_repr
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.random_walk import (
     NOTHING,
     PseudoMeasurement,

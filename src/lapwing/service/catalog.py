@@ -8,7 +8,7 @@ from hashlib import sha256
 from threading import Lock
 
 from lapwing.documents import canonical
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import EpochState, FormerNotice, StoredEpoch, StoredSurvey

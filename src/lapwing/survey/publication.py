@@ -29,7 +29,7 @@ from lapwing.decoders.releases.spectral_pursuit import LinearAnswers, SpectralPu
 from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, PrivacyError, WeakAnswerWarning
 from lapwing.facts import html_of
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.mechanisms.question_draws import QuestionDraws, asked_draws
 from lapwing.planning.release_defaults import Choice, mechanism_choice, release_decoder
 from lapwing.privacy.guarantee import Guarantee, weakest_standing

@@ -31,7 +31,8 @@ from lapwing.errors import (
     kind_of,
 )
 from lapwing.facts import html_of
-from lapwing.linear.arrays import Values, cached_property, declared_repr
+from lapwing.linear.arrays import Values, declared_repr
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource

@@ -32,7 +32,8 @@ from scipy.linalg import cholesky, solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from lapwing.decoders.decoder import Neighbors
-from lapwing.linear.arrays import Matrix, Vector, Whole, cached_property, running_sums
+from lapwing.linear.arrays import Matrix, Vector, Whole, running_sums
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator, dense
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.decoders.unbiased.linear_estimate import Tails, UnbiasedShares
-from lapwing.linear.arrays import Vector, cached_property
+from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 
 _STEP = 0.1
 """Width of the bins of the estimates, in standard deviations."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.linear.arrays import Matrix, Vector, cached_property
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain, bins_of
 
 LEAST_WAVES = 8

@@ -17,8 +17,9 @@ from lapwing.declared import Declared
 from lapwing.decoders.decoder import Decoder, decoder_document, distribution_of, required
 from lapwing.docstrings import inherits
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector, memoized, one_thread, read_only
+from lapwing.linear.arrays import Matrix, Vector, one_thread, read_only
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator, as_operator, dense
 from lapwing.linear.operators.sums import (
     UNIT,

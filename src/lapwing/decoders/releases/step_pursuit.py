@@ -28,8 +28,9 @@ from lapwing.decoders.releases.prefix_estimate import (
 )
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Matrix, Vector, cached_property, memoized, one_thread, read_only
+from lapwing.linear.arrays import Matrix, Vector, one_thread, read_only
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.linear.operators.operator import Operator
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import Kind

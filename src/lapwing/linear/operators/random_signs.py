@@ -14,7 +14,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from lapwing.linear.arrays import Vector, cached_property
+from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 
 LARGEST_SEED = 2**53 - 1

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_matrix
 
-from lapwing.linear.arrays import Matrix, Vector, cached_property, memoized
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.linear.operators.hadamard import is_power_of_two
 from lapwing.linear.operators.operator import Operator, Stacked, as_operator
 

@@ -17,7 +17,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import From
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector, Words, cached_property
+from lapwing.linear.arrays import Vector, Words
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import RandomSource, bernoulli, scalar_below, uniform_below

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne, From
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import is_power_of_two
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.hashed_channel import PrefixChannel

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from lapwing.declared import AtLeastOne, Declared
 from lapwing.docstrings import inherits
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Values, Vector, cached_property
+from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, source_of

@@ -18,8 +18,9 @@ from scipy.linalg import solve_triangular
 
 from lapwing.declared import From, Read
 from lapwing.errors import ArgumentError, FormatError, LapwingWarning, PrivacyError
-from lapwing.linear.arrays import Vector, memoized
+from lapwing.linear.arrays import Vector
 from lapwing.linear.function_families import UNIT, Dictionary, independent, orthonormal
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.linear_mechanism import check_part
 from lapwing.papers.functional_approximation.plain_curves import CurveSum

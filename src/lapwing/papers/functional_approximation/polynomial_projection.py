@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lapwing.declared import From, Read
 from lapwing.errors import ArgumentError, PrivacyError
-from lapwing.linear.arrays import Vector, memoized
+from lapwing.linear.arrays import Vector
 from lapwing.linear.function_families import (
     chebyshev,
     check_functions,
@@ -21,6 +21,7 @@ from lapwing.linear.function_families import (
     orthonormal,
     splines,
 )
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.linear.whole_columns import LARGEST_ENTRY, most_moved, whole
 from lapwing.mechanisms.linear_mechanism import LinearMechanism, Strategy

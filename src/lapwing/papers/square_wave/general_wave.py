@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import Share
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import Circulant, SlidingTable
 from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
 from lapwing.privacy.guarantee import Certificate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from lapwing.declared import From
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, bins_alone, domain_of

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne
 from lapwing.errors import DomainError, TallyError, UnsupportedChannelError
-from lapwing.linear.arrays import Vector, cached_property
+from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import (
     Operator,
     PairSymmetric,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne, From
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.papers.wavelet.signed_subset_selection import (
     MOST_COORDINATES,
     SignedSubsetSelection,

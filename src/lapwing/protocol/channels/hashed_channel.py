@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import CompoundSymmetric, Operator
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
 from lapwing.privacy.guarantee import Guarantee

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from lapwing.declared import Later
 from lapwing.errors import ArgumentError, DomainError, kind_of
-from lapwing.linear.arrays import Values, cached_property, declared_repr
+from lapwing.linear.arrays import Values, declared_repr
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, SafeInteger, check_list
 from lapwing.protocol.domains.label_text import (

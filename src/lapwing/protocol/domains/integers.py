@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import Values, cached_property, declared_repr
+from lapwing.linear.arrays import Values, declared_repr
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import (
     BY_BINS,

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from lapwing.declared import From, Later
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import Values, Vector, cached_property, declared_repr
+from lapwing.linear.arrays import Values, Vector, declared_repr
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import (
     BY_BINS,
     LEAST_OVERFLOW,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 
 _UNASSIGNED = """
 oo 2 6 4 7 1 1 1 k 1 b1 1 12 2 1e 2 3 1 1j 8 r 4 6 b 7i 1 1o 2 2t e 1n 2 1d 2 f 1 s 2 1 1 b

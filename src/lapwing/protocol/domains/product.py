@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, kind_of
-from lapwing.linear.arrays import Values, cached_property
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.label_text import compared_text, place_of
 from lapwing.protocol.domains.row_counts import RowCounts

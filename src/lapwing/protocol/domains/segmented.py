@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from lapwing.declared import Later
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import cached_property, declared_repr
+from lapwing.linear.arrays import declared_repr
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import MAXIMUM_BINS, DomainField
 from lapwing.protocol.domains.label_text import compared_label, compared_text

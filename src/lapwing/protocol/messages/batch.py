@@ -31,7 +31,7 @@ import numpy as np
 
 from lapwing.documents import parse, quoted
 from lapwing.errors import ArgumentError, BatchError, FormatError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.label_text import place_of
 from lapwing.protocol.messages.reports import Reports
 

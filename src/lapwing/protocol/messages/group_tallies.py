@@ -26,7 +26,7 @@ from lapwing.errors import (
     ReportError,
     TallyError,
 )
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.label_text import compared_text
 from lapwing.protocol.messages.group_labels import (

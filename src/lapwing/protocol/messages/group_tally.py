@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, TallyError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Standing, weakest_standing
 from lapwing.protocol.messages.group_labels import MOST_GROUPS, Label, check_groups, clean_label
 from lapwing.protocol.messages.reports import Reports, unpack_codes

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import fingerprint
 from lapwing.errors import MismatchError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.integer_noise import Noise
 from lapwing.protocol.messages.tally import Summed
 

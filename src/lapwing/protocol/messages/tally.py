@@ -19,7 +19,7 @@ from lapwing.atomic_files import replacing
 from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError, TallyError, kind_of
 from lapwing.facts import html_of
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Standing, checked_standing, standing_text, weakest_standing
 
 Kind = Literal["counts", "log", "release"]

@@ -14,7 +14,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import AtLeastOne, Declared, From, Later
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
-from lapwing.linear.arrays import Vector, cached_property
+from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.random_signs import (
     LARGEST_SEED,
     SignColumns,

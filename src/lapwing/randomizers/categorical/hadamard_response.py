@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import AtLeastOne
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardBlocks, hadamard_parity, is_power_of_two
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import WORD

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, PrivacyError
-from lapwing.linear.arrays import Values, cached_property
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.privacy.exact_numbers import (
     ExactNumber,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.declared import AtLeastOne
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import PrivacyError
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds, square_root_below
 from lapwing.privacy.guarantee import Certificate

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Matrix, cached_property, memoized
+from lapwing.linear.arrays import Matrix
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.protocol.domains.domain import Domain, bin_range, bins_of, place_apart
 from lapwing.randomizers.window_counts import spread_in_circular_windows, spread_in_windows
 

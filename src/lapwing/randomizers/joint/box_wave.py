@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import AtLeastOne, Read
 from lapwing.errors import ArgumentError, DomainError, kind_of
-from lapwing.linear.arrays import cached_property
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.separable import Separable
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.domain import require_domain

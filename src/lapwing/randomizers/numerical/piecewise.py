@@ -18,7 +18,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import Between, checked
 from lapwing.errors import DomainError, MismatchError, TallyError
-from lapwing.linear.arrays import Vector, cached_property
+from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Standing

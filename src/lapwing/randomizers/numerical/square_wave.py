@@ -13,7 +13,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.declared import AtLeastOne, Share
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Values, cached_property
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow, circular_window
 from lapwing.linear.operators.operator import Repeated
 from lapwing.privacy.exact_numbers import ExactNumber

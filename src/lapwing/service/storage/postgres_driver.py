@@ -16,7 +16,7 @@ from threading import Lock, RLock, Thread
 from typing import Any, TypeVar
 
 from lapwing.errors import ArgumentError, MissingExtraError, StoreError, StoreFullError
-from lapwing.linear.arrays import memoized
+from lapwing.linear.memoized import memoized
 from lapwing.service.storage.driver import FOLDER, ConflictError, Value, migrate, migrations
 
 try:
