@@ -20,7 +20,7 @@ from lapwing.errors import (
     LapwingError,
     UnsupportedChannelError,
 )
-from lapwing.protocol.randomizer import channel_for
+from lapwing.protocol.channels.channel import channel_for
 from lapwing.protocol.release import Mechanism
 from tests.contracts.registered import DOMAINS, RANDOMIZERS
 from tests.contracts.registered_decoders import DECODERS

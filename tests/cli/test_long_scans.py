@@ -9,7 +9,7 @@ import lapwing as lw
 from lapwing.cli.commands.decode_command import WatchedScan
 from lapwing.cli.console import Output
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
-from lapwing.protocol.randomizer import channel_for
+from lapwing.protocol.channels.channel import channel_for
 
 
 class AskedError(Exception):

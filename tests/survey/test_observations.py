@@ -13,10 +13,10 @@ from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
 from lapwing.papers.baselines.prefix_hashing import PrefixHashing
 from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.channels.channel import channel_for
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import Observation
-from lapwing.protocol.randomizer import channel_for
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.numerical.square_wave import SquareWave

@@ -22,9 +22,9 @@ from lapwing.linear.operators.operator import Stacked, dense
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import gap, largest_eigenvalue, projected_gradient, quadratic_on_simplex
 from lapwing.planning.simulation import simulate, simulated_exactly
-from lapwing.protocol.channels.channel import Channel, Multinomial
+from lapwing.protocol.channels.channel import Channel, Multinomial, channel_for
 from lapwing.protocol.messages.tally import CountTally, Tally
-from lapwing.protocol.randomizer import Randomizer, channel_for
+from lapwing.protocol.randomizer import Randomizer
 
 ALARM = 1e-4
 """At most this p-value sounds the alarm. It is a bound: honest tallies reach it more rarely."""

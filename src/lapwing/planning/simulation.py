@@ -20,10 +20,11 @@ from lapwing.distances import kolmogorov_smirnov, wasserstein
 from lapwing.errors import ArgumentError, LapwingWarning
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.sampling.randomness import RandomSource, generator_of, seeded
+from lapwing.protocol.channels.channel import channel_for
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Randomizer, channel_for
+from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.distribution import Distribution
 
 CROWD_LIMIT = 10**8

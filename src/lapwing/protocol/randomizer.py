@@ -19,10 +19,10 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import Epsilon
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource, source_of, standing_of
-from lapwing.protocol.channels.channel import Channel, ObservedChannel
+from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Described, DomainField
 from lapwing.protocol.messages.reports import Reports, unpack_codes
-from lapwing.protocol.messages.tally import CountTally, Observation, Tally, TallyLog
+from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog
 
 CHUNK = 2**16
 """Number of people randomized at a time, so that the temporary arrays stay in cache."""
@@ -260,62 +260,6 @@ class Layout(Protocol):
     def faults(self, data: NDArray[np.uint8]) -> Iterator[Fault]:
         """Yield which reports of a batch cannot occur."""
         ...
-
-
-class HasChannel(Protocol):
-    """Interface of a randomizer for a function that needs its channel."""
-
-    @property
-    def name(self) -> str:
-        """Kebab-case name."""
-        ...
-
-    @property
-    def collects(self) -> str:
-        """Counts, or a log."""
-        ...
-
-    @property
-    def channel(self) -> Channel:
-        """Distribution of a report for each value."""
-        ...
-
-
-def channel_for(
-    randomizer: HasChannel, observation: Observation, *, bins: int | None = None
-) -> ObservedChannel:
-    """Return the channel that a decoder of an observation needs, or that of stored reports.
-
-    randomizer: Randomizer of the reports. One that stores reports has a `log_channel`.
-    observation: Tally of this randomizer's reports.
-    bins: Other bins than those of the domain, where the randomizer has such channels. Default:
-        those of the domain.
-    returns: Distribution of a report for each value.
-
-    Raises MismatchError when the observation holds stored reports, and the randomizer counts its
-    reports.
-    Raises ArgumentError when bins are given, and the tally cannot be decoded at other bins than its
-    domain's.
-    """
-    log = observation.kind == "log"
-    if bins is not None:
-        channel_at = getattr(randomizer, "_channel_at", None)
-        if channel_at is None or log:
-            raise ArgumentError(
-                "stored reports can be decoded only with their own bins. Leave out bins"
-                if log
-                else f"only a square wave can be decoded with other bins, not {randomizer.name}"
-            )
-        channel: ObservedChannel = channel_at(bins)
-        return channel
-    if not log:
-        return randomizer.channel
-    if randomizer.collects != "log":
-        raise MismatchError(
-            f"the tally has stored reports, but {randomizer.name} counts them. Use its own survey"
-        )
-    log_channel: ObservedChannel = randomizer.log_channel  # type: ignore[attr-defined]
-    return log_channel
 
 
 def local_guarantee(epsilon: Fraction) -> Guarantee:

@@ -25,12 +25,11 @@ from lapwing.errors import ArgumentError, MismatchError, TallyError, Unsupported
 from lapwing.linear.arrays import Vector, one_thread
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.channels.channel import Channel, check_given
+from lapwing.protocol.channels.channel import Channel, channel_for, check_given
 from lapwing.protocol.channels.equal_counts import equal_by_chance
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.tally import CountTally, Tally, check_observation
-from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.series import ALONE, Errors, Series, SeriesWeek, laws_between

@@ -36,6 +36,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.channels.channel import channel_for
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.domains.label_text import broken_rule, compared_text
@@ -50,7 +51,7 @@ from lapwing.protocol.messages.group_tallies import (
 )
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally, check_observation
-from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
+from lapwing.protocol.randomizer import Randomizer, derived_values
 from lapwing.protocol.release import Release
 from lapwing.questions import Curve, Question, check_answerable, read_questions
 from lapwing.registry import DECODERS, RANDOMIZERS

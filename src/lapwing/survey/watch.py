@@ -34,8 +34,9 @@ from lapwing.linear.random_walk import PseudoMeasurement, evidence_of, filtered,
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import check_whole
+from lapwing.protocol.channels.channel import channel_for
 from lapwing.protocol.domains.domain_documents import StoredDomain
-from lapwing.protocol.randomizer import Randomizer, channel_for
+from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.series_change import Shift, check_name, check_order
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.stored_fields import Coded, FromFields, StoredArray

@@ -16,12 +16,12 @@ from lapwing.errors import MismatchError, PrivacyError, ReportError
 from lapwing.linear.operators.operator import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
-from lapwing.protocol.channels.channel import Multinomial
+from lapwing.protocol.channels.channel import Multinomial, channel_for
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.domains.product import Product
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values, local_guarantee
+from lapwing.protocol.randomizer import Randomizer, derived_values, local_guarantee
 from lapwing.testing.claims import claim, claim_close, claim_refused
 
 RESULT_LIMIT = 2**12
