@@ -276,7 +276,7 @@ def test_labels_are_decoded_together() -> None:
     assert gaps[0] < 0.6 * gaps[1]
     assert lw.Series.from_json(series.to_json()) == series
     assert series.share("L5")[-1] == pytest.approx(0.115, abs=0.02)
-    assert "L5" in lw.decode_series(weeks, smooth=False).to_dict()
+    assert "L5" in lw.decode_series(weeks[-2:], smooth=False).to_dict()
 
 
 def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: Any) -> None:
