@@ -151,12 +151,13 @@ def test_without_questions_and_with_the_curve_alone_nothing_changes() -> None:
 
 
 def test_a_survey_keeps_what_it_asks_and_its_result_knows_it() -> None:
-    best = lw.recommend(LINE, epsilon=1, users=1000, questions=["share above 50"])
+    line = replace(LINE, bins=64)
+    best = lw.recommend(line, epsilon=1, users=1000, questions=["share above 50"])
     survey = lw.Survey("income", best)
     assert survey.questions == (Share(above=50),)
     assert survey.fingerprint == lw.Survey("income", best.randomizer).fingerprint
     assert lw.Survey.from_json(survey.to_json()) == survey
-    result = survey.decode(lw.simulate(survey.randomizer, np.full(256, 20), rng=1))
+    result = survey.decode(lw.simulate(survey.randomizer, np.full(64, 80), rng=1))
     assert result.answer("share above 50").value is not None
     assert result.answer("mean").value is None  # and no warning about the curve
     again = lw.Distribution.from_json(result.to_json())
@@ -200,7 +201,7 @@ def test_the_error_of_a_share_is_that_of_randomized_response() -> None:
         LINE, 20_000, randomizer=lw.SquareWave(LINE, 2), questions=["mean"], repeats=1
     )
     assert (given.questions or {})["mean"].typical > 0
-    assert "questions" not in lw.expected_error(LINE, 20_000, epsilon=2).to_document()
+    assert "questions" not in lw.expected_error(LINE, 20_000, epsilon=2, repeats=1).to_document()
 
 
 DATES = lw.Interval("2026-01-01", "2027-01-01", unit="date")
@@ -293,10 +294,11 @@ def test_an_interval_beyond_the_range_or_round_a_circle_has_its_width_in_the_ran
 
 
 def test_the_next_epoch_keeps_the_cells_that_are_asked() -> None:
+    line = replace(LINE, bins=64)
     for asked in (["share above 50"], ["share above 50", "curve"]):
-        wave = lw.MultiscaleWave(LINE, 1, components=parts(*asked))
+        wave = lw.MultiscaleWave(line, 1, components=parts(*asked, domain=line))
         survey = lw.Survey("x", wave, questions=asked)
-        found = survey.decode(lw.simulate(survey.randomizer, np.full(256, 80), rng=1))
+        found = survey.decode(lw.simulate(survey.randomizer, np.full(64, 320), rng=1))
         later: Any = survey.next_epoch(found)
         assert later.questions == survey.questions
         randomizer: Any = survey.randomizer
