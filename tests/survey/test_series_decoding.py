@@ -174,9 +174,9 @@ def test_a_still_series_has_no_change_and_a_gap_says_so() -> None:
 
 def test_so_far_knows_nothing_of_later_weeks(jumped: Any) -> None:
     _, _, weeks = jumped
-    whole = lw.decode_series(weeks[:7], smooth=False)
-    part = lw.decode_series(weeks[:5], smooth=False)
-    for one, other in zip(whole.weeks[:5], part.weeks, strict=True):
+    whole = lw.decode_series(weeks[:4], smooth=False)
+    part = lw.decode_series(weeks[:3], smooth=False)
+    for one, other in zip(whole.weeks[:3], part.weeks, strict=True):
         assert one.distribution == other.distribution
     # The last week so far is the last week of all of them, but for when variances were learned.
     assert not whole.smoothed
