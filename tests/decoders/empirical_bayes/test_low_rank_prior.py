@@ -64,12 +64,13 @@ def test_it_is_as_good_as_matrices_of_all_symbols(
     truth[list(spikes)] += list(spikes.values())
     people = _people(truth, 200_000)
     errors = []
-    tally = simulate(randomizer, people, rng=0)
-    for most in (size - 1, size):
-        monkeypatch.setattr(spectral_prior, "DENSE", most)
-        mass = SpectralPrior(band=False).decode(randomizer.channel, tally).mass
-        errors.append(_errors(mass, people))
-    reduced, whole = errors
+    for seed in range(2):
+        tally = simulate(randomizer, people, rng=seed)
+        for most in (size - 1, size):
+            monkeypatch.setattr(spectral_prior, "DENSE", most)
+            mass = SpectralPrior(band=False).decode(randomizer.channel, tally).mass
+            errors.append(_errors(mass, people))
+    reduced, whole = np.mean(errors[::2], axis=0), np.mean(errors[1::2], axis=0)
     assert reduced[0] < 1.1 * whole[0]
     assert reduced[1] < 1.15 * whole[1]
 
