@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from lapwing import (
     Categories,
@@ -112,9 +113,14 @@ def test_noise_and_sampling_on_two_distributions(law: str) -> None:
             rng.random(PEOPLE) < 0.4, rng.normal(0.25, 0.08, PEOPLE), rng.normal(0.7, 0.1, PEOPLE)
         ),
     }[law]
-    truth = np.cumsum(
-        np.mean([ExactCounts.of_values(draw(), WIDE).counts for _ in range(1500)], axis=0)
-    )[:256]
+    at = WIDE.right
+    truth = (
+        PEOPLE
+        * {
+            "beta": stats.beta(2, 5).cdf(at),
+            "two bumps": 0.4 * stats.norm(0.25, 0.08).cdf(at) + 0.6 * stats.norm(0.7, 0.1).cdf(at),
+        }[law]
+    )
     found = []
     operator = None
     for seed in range(250):

@@ -151,12 +151,13 @@ def test_without_questions_and_with_the_curve_alone_nothing_changes() -> None:
 
 
 def test_a_survey_keeps_what_it_asks_and_its_result_knows_it() -> None:
-    best = lw.recommend(LINE, epsilon=1, users=1000, questions=["share above 50"])
+    line = replace(LINE, bins=64)
+    best = lw.recommend(line, epsilon=1, users=1000, questions=["share above 50"])
     survey = lw.Survey("income", best)
     assert survey.questions == (Share(above=50),)
     assert survey.fingerprint == lw.Survey("income", best.randomizer).fingerprint
     assert lw.Survey.from_json(survey.to_json()) == survey
-    result = survey.decode(lw.simulate(survey.randomizer, np.full(256, 20), rng=1))
+    result = survey.decode(lw.simulate(survey.randomizer, np.full(64, 80), rng=1))
     assert result.answer("share above 50").value is not None
     assert result.answer("mean").value is None  # and no warning about the curve
     again = lw.Distribution.from_json(result.to_json())
@@ -192,15 +193,16 @@ def test_predicted_errors_are_those_of_simulated_surveys() -> None:
 
 
 def test_the_error_of_a_share_is_that_of_randomized_response() -> None:
-    error = lw.expected_error(LINE, 20_000, epsilon=2, questions=["share above 50"])
+    line = replace(LINE, bins=64)
+    error = lw.expected_error(line, 20_000, epsilon=2, questions=["share above 50"])
     exact = np.exp(1) / (np.exp(2) - 1) / np.sqrt(20_000)
     assert (error.questions or {})["share above 50"].typical == pytest.approx(exact, rel=0.05)
     assert error.to_document()["questions"]["share above 50"]["typical"] > 0
     given = lw.expected_error(
-        LINE, 20_000, randomizer=lw.SquareWave(LINE, 2), questions=["mean"], repeats=1
+        line, 20_000, randomizer=lw.SquareWave(line, 2), questions=["mean"], repeats=1
     )
     assert (given.questions or {})["mean"].typical > 0
-    assert "questions" not in lw.expected_error(LINE, 20_000, epsilon=2).to_document()
+    assert "questions" not in lw.expected_error(line, 20_000, epsilon=2, repeats=1).to_document()
 
 
 DATES = lw.Interval("2026-01-01", "2027-01-01", unit="date")
@@ -293,10 +295,11 @@ def test_an_interval_beyond_the_range_or_round_a_circle_has_its_width_in_the_ran
 
 
 def test_the_next_epoch_keeps_the_cells_that_are_asked() -> None:
+    line = replace(LINE, bins=64)
     for asked in (["share above 50"], ["share above 50", "curve"]):
-        wave = lw.MultiscaleWave(LINE, 1, components=parts(*asked))
+        wave = lw.MultiscaleWave(line, 1, components=parts(*asked, domain=line))
         survey = lw.Survey("x", wave, questions=asked)
-        found = survey.decode(lw.simulate(survey.randomizer, np.full(256, 80), rng=1))
+        found = survey.decode(lw.simulate(survey.randomizer, np.full(64, 320), rng=1))
         later: Any = survey.next_epoch(found)
         assert later.questions == survey.questions
         randomizer: Any = survey.randomizer
@@ -307,13 +310,14 @@ def test_the_next_epoch_keeps_the_cells_that_are_asked() -> None:
 
 def test_the_error_of_a_quantile_is_in_its_unit_on_a_given_column() -> None:
     """An even column of 100 units: a percentage point of rank is one unit."""
-    even, asked = np.full(256, 1 / 256), ["quantile 0.5 0.9"]
-    ranks = lw.expected_error(LINE, 20_000, epsilon=1, questions=asked).questions or {}
-    given = lw.expected_error(LINE, 20_000, epsilon=1, questions=asked, like=even, repeats=1)
+    line = replace(LINE, bins=64)
+    even, asked = np.full(64, 1 / 64), ["quantile 0.5 0.9"]
+    ranks = lw.expected_error(line, 20_000, epsilon=1, questions=asked).questions or {}
+    given = lw.expected_error(line, 20_000, epsilon=1, questions=asked, like=even, repeats=1)
     in_units = (given.questions or {})[asked[0]]
     assert [*in_units.by_kind] == ["like"]
     assert in_units.typical == pytest.approx(100 * ranks[asked[0]].by_kind["smooth"], rel=0.7)
-    assert question_error_text(Quantile(0.5, 0.9), in_units, LINE) == f"{in_units.typical:.2g}"
+    assert question_error_text(Quantile(0.5, 0.9), in_units, line) == f"{in_units.typical:.2g}"
 
 
 def test_a_result_on_other_bins_may_be_what_people_are_like() -> None:
@@ -347,7 +351,9 @@ def test_labels_have_expected_errors_also_of_a_column_and_by_segment() -> None:
         )
     best = lw.recommend(labels, epsilon=1, users=people, questions=asked)
     assert best.to_document()["questions"][1]["expected_error"]["typical"] > 0
-    numbers = lw.expected_error(LINE, 9000, epsilon=1, questions=["share above 50"], segments="ab")
+    numbers = lw.expected_error(
+        replace(LINE, bins=16), 9000, epsilon=1, questions=["share above 50"], segments="ab"
+    )
     assert numbers.segment is not None and numbers.segment.people == 4500
 
 

@@ -319,8 +319,8 @@ def test_people_needed_is_the_smallest_number() -> None:
 
 
 def test_refined_errors_are_simulated() -> None:
-    found = lw.recommend(WIDE, epsilon=1, users=50_000, refine=True, repeats=8)
-    again = lw.recommend(WIDE, epsilon=1, users=50_000, refine=True, repeats=8)
+    found = lw.recommend(WIDE, epsilon=1, users=50_000, refine=True, repeats=4)
+    again = lw.recommend(WIDE, epsilon=1, users=50_000, refine=True, repeats=4)
     table = lw.recommend(WIDE, epsilon=1, users=50_000)
     assert found.predicted_by == "simulation" and found.expected_error == again.expected_error
     assert set(found.expected_error["wasserstein"].by_kind) == set(KINDS)

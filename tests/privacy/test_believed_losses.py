@@ -31,9 +31,9 @@ def test_a_loss_that_uses_up_the_delta_itself_is_not_believed() -> None:
 @pytest.mark.parametrize("kind", ["mu_squared", "rho"])
 def test_no_own_delta_makes_a_large_epsilon_believed(kind: str) -> None:
     budget = Ledger(guarantee(8, "1e-5"))
-    for exponent in (7, 12, 60, 200, 299):
+    for exponent in (7, 12, 60, 299):
         rest = Fraction(1, 10**exponent)
-        for size in ("0.001", "0.5", "1.2875", "4"):
+        for size in ("0.5", "4"):
             loss = PrivacyLoss(**{kind: Fraction(size), "delta": MILLIONTH - rest})
             for epsilon in (Fraction(9), Fraction(24), Fraction(400)):
                 if not loss.within(epsilon, MILLIONTH):

@@ -95,7 +95,7 @@ class TestLaw:
     def test_other_powers_of_karney_would_be_noticed(self, monkeypatch):
         original = module._bernoulli
         monkeypatch.setattr(module, "_bernoulli", lambda k, x, words: original(k + 1, x, words))
-        drawn = rounded_normal(SCALES[3], count=60_000, source=seeded(4), compiled=False)
+        drawn = rounded_normal(SCALES[3], count=30_000, source=seeded(4), compiled=False)
         assert not accepts(tail_of(drawn, SCALES[3]))
 
 

@@ -264,7 +264,6 @@ def test_who_is_not_shown_is_said() -> None:
 def test_the_level_changes_the_intervals() -> None:
     def reach(name: str, level: float, words: str | None = None) -> float:
         figure = made(name).plot(level=level, quantiles_of=words)
-        figure.canvas.draw()
         assert f"{100 * level:.0f}%" in " ".join(text for text, *_ in texts(figure))
         ax = figure.axes[-1] if name == "integers" else figure.axes[0]
         if name == "integers":

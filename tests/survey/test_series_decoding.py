@@ -174,9 +174,9 @@ def test_a_still_series_has_no_change_and_a_gap_says_so() -> None:
 
 def test_so_far_knows_nothing_of_later_weeks(jumped: Any) -> None:
     _, _, weeks = jumped
-    whole = lw.decode_series(weeks[:7], smooth=False)
-    part = lw.decode_series(weeks[:5], smooth=False)
-    for one, other in zip(whole.weeks[:5], part.weeks, strict=True):
+    whole = lw.decode_series(weeks[:4], smooth=False)
+    part = lw.decode_series(weeks[:3], smooth=False)
+    for one, other in zip(whole.weeks[:3], part.weeks, strict=True):
         assert one.distribution == other.distribution
     # The last week so far is the last week of all of them, but for when variances were learned.
     assert not whole.smoothed
@@ -276,7 +276,7 @@ def test_labels_are_decoded_together() -> None:
     assert gaps[0] < 0.6 * gaps[1]
     assert lw.Series.from_json(series.to_json()) == series
     assert series.share("L5")[-1] == pytest.approx(0.115, abs=0.02)
-    assert "L5" in lw.decode_series(weeks, smooth=False).to_dict()
+    assert "L5" in lw.decode_series(weeks[-2:], smooth=False).to_dict()
 
 
 def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: Any) -> None:

@@ -152,7 +152,7 @@ def _decodes(randomizer: TwoLevel | UnaryEncoding, people: np.ndarray) -> np.nda
         # The decoder's answer is this center; looking for a plug-in of its own takes most of its
         # time and changes nothing but the band.
         found.append(linear_estimate(channel, tally, plug_in=plug_in).center)
-        if draw < 50:
+        if draw < 10:
             np.testing.assert_array_equal(unbiased(channel, tally).mass, found[-1])
     return np.array(found)
 

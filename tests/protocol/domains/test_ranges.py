@@ -45,7 +45,7 @@ DOMAINS: dict[str, Domain] = {
     "circle with an atom": replace(CIRCLE, atoms=(0, 2)),
 }
 
-POINTS = (-math.inf, -1, 0, 0.5, 1, 1.5, 2, 3, 3.5, 4, 5, math.inf)
+POINTS = (-math.inf, -1, 0, 0.5, 1, 1.5, 2, 3, 4, 5, math.inf)
 CLOSED: tuple[Closed, ...] = ("left", "right", "both", "neither")
 
 
