@@ -20,10 +20,16 @@ def lower_log_ratio(first: np.ndarray, second: np.ndarray, *, delta: float = 0.0
     delta : float
         What approximate privacy takes off the first probability.
     """
-    one, two, n, m = int(first.sum()), int(second.sum()), first.size, second.size
-    low = stats.beta.ppf(LEVEL / 2, one, n - one + 1) if one else 0.0
-    high = stats.beta.ppf(1 - LEVEL / 2, two + 1, m - two) if two < m else 1.0
-    return float(np.log(max(low - delta, 1e-300) / high))
+    counts = np.array([first.sum()]), np.array([second.sum()])
+    return float(_bounds(*counts, first.size, second.size, delta)[0])
+
+
+def _bounds(one: np.ndarray, two: np.ndarray, n: int, m: int, delta: float = 0.0) -> np.ndarray:
+    """Return that bound for events that came `one` times in `n` draws and `two` times in `m`."""
+    low = stats.beta.ppf(LEVEL / 2, np.maximum(one, 1), n - one + 1)
+    high = stats.beta.ppf(1 - LEVEL / 2, two + 1, np.maximum(m - two, 1))
+    low, high = np.where(one > 0, low, 0.0), np.where(two < m, high, 1.0)
+    return np.log(np.maximum(low - delta, 1e-300) / high)
 
 
 def worst_event(first: np.ndarray, second: np.ndarray, *, delta: float = 0.0) -> float:
@@ -41,29 +47,31 @@ def worst_event(first: np.ndarray, second: np.ndarray, *, delta: float = 0.0) ->
     ):
         learn, test = ([scored(side[half]) for side in halves] for half in (0, 1))
         cuts = np.unique(np.quantile(np.concatenate(learn), np.linspace(0.02, 0.98, 49)))
-        for cut in cuts:
-            for above in (True, False):
-                for a, b in ((0, 1), (1, 0)):
-                    events = [(side > cut) == above for side in learn]
-                    value = lower_log_ratio(events[a], events[b], delta=delta)
-                    found.append((value, cut, above, a, b, test))
+        over = [(side[:, None] > cuts).sum(axis=0) for side in learn]
+        for above in (True, False):
+            counts = [o if above else s.size - o for o, s in zip(over, learn, strict=True)]
+            for a, b in ((0, 1), (1, 0)):
+                values = _bounds(counts[a], counts[b], learn[a].size, learn[b].size, delta)
+                best = int(values.argmax())
+                found.append((values[best], cuts[best], above, a, b, test))
     _, cut, above, a, b, test = max(found, key=lambda each: each[0])
     return lower_log_ratio((test[a] > cut) == above, (test[b] > cut) == above, delta=delta)
 
 
 def worst_report(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the bound for the best set of reports, bytes [draws, width], either way round."""
-    _, codes = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
-    codes = codes.reshape(-1)
+    """Return the bound for the best set of reports, one number each [draws], either way round."""
+    both = np.concatenate([first, second])
+    codes = (np.cumsum(np.bincount(both) > 0) - 1)[both]
     sides = [np.array_split(side, 2) for side in (codes[: len(first)], codes[len(first) :])]
-    seen = [np.bincount(side[0], minlength=codes.max() + 1) + 0.5 for side in sides]
-    ratios = np.log(seen[0] / seen[1])
+    seen = [np.bincount(side[0], minlength=codes.max() + 1) for side in sides]
+    ratios = np.log((seen[0] + 0.5) / (seen[1] + 0.5))
     found = []
     for a, sign in ((0, 1), (1, -1)):
-        for cut in np.quantile(sign * ratios, np.linspace(0, 0.99, 40)):
-            chosen = sign * ratios >= cut
-            events = [chosen[side[0]] for side in sides]
-            found.append((lower_log_ratio(events[a], events[1 - a]), a, chosen))
+        cuts = np.unique(np.quantile(sign * ratios, np.linspace(0, 0.99, 40)))
+        events = [np.array([side[sign * ratios >= cut].sum() for cut in cuts]) for side in seen]
+        values = _bounds(events[a], events[1 - a], len(sides[a][0]), len(sides[1 - a][0]))
+        best = int(values.argmax())
+        found.append((values[best], a, sign * ratios >= cuts[best]))
     _, a, chosen = max(found, key=lambda each: each[0])
     tested = [chosen[side[1]] for side in sides]
     return lower_log_ratio(tested[a], tested[1 - a])

@@ -96,8 +96,14 @@ def drawn(mechanism: Any, domain: Any, promise: Promise, counts: np.ndarray, dra
     return np.array([row + [0] * (width - len(row)) for row in rows], dtype=np.float64)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("draws", [500, pytest.param(100_000, marks=SOAK)])
+@pytest.mark.parametrize(
+    ("name", "draws"),
+    [
+        # Of an adaptive choice 500 draws would see nothing, even at 8 times the epsilon.
+        *((name, 500) for name in MECHANISMS if name not in LOOSE),
+        *(pytest.param(name, 100_000, marks=SOAK) for name in MECHANISMS),
+    ],
+)
 def test_real_draws_tell_no_more_than_is_charged(name: str, draws: int) -> None:
     promise = Promise("replace-one", epsilon=1)
     domain = lw.Interval(0, 1, bins=2).for_curator()

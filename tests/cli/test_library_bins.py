@@ -57,14 +57,11 @@ def test_release_has_the_bins_of_python(done: Program, tmp_path: Path) -> None:
     published = lw.release(values, domain, neighbors="replace-one", epsilon=epsilon)
     done("new", "--domain-only", *typed, "-o", "domain.json")
     promise = ("--epsilon", epsilon, "--neighbors", "replace-one", "--domain", "domain.json")
-    run = done("release", "x.csv", *promise, "-o", "release.json", "--json")
+    shown = done("release", "x.csv", *promise, "-o", "release.json").out
+    assert published.note in " ".join(shown.split())
     made = lw.Release.load(tmp_path / "release.json")
     assert made.domain == published.release.domain
     assert made.mechanism == published.release.mechanism
-    assert run.document["note"] == published.note
-    assert published.note in " ".join(
-        done("release", "x.csv", *promise, "-o", "y.json").out.split()
-    )
     tried = done("release", "x.csv", *promise, "--dry-run", "500", "--json").document
     assert tried["note"] == published.note
 

@@ -202,17 +202,17 @@ def test_questions_in_words_are_answered_with_times_as_times(
 def test_two_joint_distributions_are_compared(
     joints: Path, done: Program, lapwing: Program
 ) -> None:
-    shown = done("compare", "after.json", "before.json", "--json", "--csv", "gap.csv").document
+    written = ("--csv", "gap.csv", "-o", "gap.png")
+    shown = done("compare", "after.json", "before.json", "--json", *written).document
     assert shown["kind"] == "joint-difference" and shown["marginals"]["wait"]["differ"] is True
     assert 2 < shown["marginals"]["wait"]["mean"]["shift"] < 3.5
     rows = list(csv.DictReader(Path("gap.csv").read_text().splitlines()))
     assert sum(float(row["difference"]) for row in rows) == pytest.approx(0, abs=1e-9)
     assert {"start from", "wait to", "low", "high", "about"} <= set(rows[0])
-    said = done("compare", "after.json", "before.json").out
+    assert shown["output"] == "gap.png" and Path("gap.png").read_bytes().startswith(b"\x89PNG")
+    said = done("compare", "after.json", "before.json", "-o", "gap.svg").out
     assert "start: after minus before" in said and "wait: after minus before" in said
-    drawn = done("compare", "after.json", "before.json", "-o", "gap.png", "--json").document
-    assert drawn["output"] == "gap.png" and Path("gap.png").read_bytes().startswith(b"\x89PNG")
-    assert "gap.svg" in done("compare", "after.json", "before.json", "-o", "gap.svg").out
+    assert "gap.svg" in said
     assert "after: " in Path("gap.svg").read_text() and "wait alone" in Path("gap.svg").read_text()
     run = lapwing("compare", "after.json", "before.json", "--segment", "a")
     assert run.code != 0 and "without segments" in run.err

@@ -49,15 +49,17 @@ def test_moments_are_those_of_the_numbers_in_each_bin(domain: lw.Interval) -> No
     assert made.variance() == pytest.approx(expected[2] - expected[1] ** 2)
 
 
-@pytest.mark.parametrize("epsilon", [pytest.param(1, marks=pytest.mark.soak), 4])
-def test_the_mean_of_whole_minutes_is_not_moved(epsilon: float) -> None:
+@pytest.mark.parametrize(
+    ("epsilon", "draws", "most"), [pytest.param(1, 6, 6, marks=pytest.mark.soak), (4, 3, 4)]
+)
+def test_the_mean_of_whole_minutes_is_not_moved(epsilon: float, draws: int, most: int) -> None:
     """Middles of bins of one minute move it by half a minute, which is more than the noise."""
     truth = float(WAITING.mean())
     errors: dict[bool, list[float]] = {True: [], False: []}
     held: list[bool] = []
     for whole in (True, False):
         domain = replace(MINUTES, whole=whole)
-        for seed in range(6):
+        for seed in range(draws):
             made = lw.release(
                 WAITING,
                 domain,
@@ -71,8 +73,8 @@ def test_the_mean_of_whole_minutes_is_not_moved(epsilon: float) -> None:
             spread = made.variance_interval()
             assert ends is not None and spread is not None
             held += [ends[0] <= truth <= ends[1], spread[0] <= WAITING.var() <= spread[1]]
-    # Of 24 intervals at 95% more than 6 fail with a probability of 1e-4.
-    assert held.count(False) <= 6
+    # At 95% more than 6 of 24 intervals fail with a probability of 1e-4, more than 4 of 12 2e-4.
+    assert held.count(False) <= most
     assert abs(np.mean(errors[True])) < 0.1
     assert abs(np.mean(errors[False]) + 0.5) < 0.1
 

@@ -95,6 +95,7 @@ def _simulated(
     "case",
     # Domains of one size differ in nothing that a simulator sees, but for circles.
     randomizer_cases(1, domains=("linear", "eight"))
+    + randomizer_cases(1, domains=("log",), rows="rappor")
     + randomizer_cases(1, domains=("circular",), rows="square-wave")
     + randomizer_cases(1, domains=("pair",))
     + randomizer_cases(1, domains=("pair-apart", "pair-of-labels"), rows="box-wave", once=True),

@@ -36,7 +36,7 @@ ROWS = {
     ),
     "rappor": RandomizerRow(
         Rappor,
-        ("linear", "categories", "categories-missing"),
+        ("log", "categories", "categories-missing"),
         _loosen_second_round,
         spare_bits,
         set_bits,
