@@ -149,13 +149,13 @@ def always_allowed(
 
     The first are columns G such that ``G G'`` is the covariance of smooth shapes, float64 [size,
     frequencies]. The second are local masses, float64 [size], averaged over neighbors and at least
-    a part of a uniform one. A bin's variance is a part of its local mass. Anything goes outside
+    `least` times a uniform one. A bin's variance is a part of its local mass. Anything goes outside
     of the range: what an interval says of the people there must not follow from what was learned of
     others.
 
     mass: float64 [size], the decoded distribution.
     scaled: Its waves, and its filter.
-    least: That part.
+    least: Smallest local mass, in uniform masses.
     """
     from scipy.ndimage import gaussian_filter1d  # slow to import
 

@@ -371,10 +371,12 @@ def _falling_from(level: float, corner: float, decay: float, degree: Vector) -> 
 MOST_CELLS = 512
 
 _FLOOR, _FLOOR_BESIDE = (0.02, 1.0), (3.0, 2.0)
-"""Least local mass of a band, in uniform ones, and factor of its floor: alone, beside answers."""
-# A mean seems to say much of a thin tail. At 300 people and epsilon 1, bands beside a mean held 91%
-# of the points with the first floor, over five columns, and 95% with the second. They are 25%
-# narrower than those of the curve alone, instead of 40% (`accuracy/released_beside_curve`).
+"""Of a band alone, and of one with further answers: least local mass, as a part of a uniform one,
+and factor of the variance that is always allowed."""
+# The learned prior leaves a thin tail too little room, and a mean depends on the tail. With 300
+# people and epsilon 1, bands with a mean held 91% of the points with the first values, over five
+# columns, and 95% with the second. They are 25% narrower than those of the curve alone,
+# instead of 40% (`accuracy/released_beside_curve`: no larger epsilon, and at most 3,000 people).
 
 
 @dataclass(frozen=True)
